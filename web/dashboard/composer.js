@@ -9,7 +9,7 @@ import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
 import { InsertImage, insertFiles, Weight } from './image-library.js';
 import { languageName } from './language-names.js';
-import { addLanguage, inLanguage, Languages, languagesOf, variantsOf } from './languages.js';
+import { addLanguage, inLanguage, Languages } from './languages.js';
 import { looksLikeMJML, MJML } from './mjml.js';
 import { base, go } from './router.js';
 import { mjmlDesign } from './starters.js';
@@ -19,6 +19,7 @@ import { nameOf, useCount } from './ui/audience.js';
 import { Menu } from './ui/float.js';
 import { Paper } from './ui/frame.js';
 import { builtIn, findings } from './variables.js';
+import { variantsOf } from './variants.js';
 import { Variables } from './composer-variables.js';
 import { encoded } from './paths.js';
 import { byHand, isMJML, partOf, parts, Visual, Warning } from './visual.js';
@@ -41,18 +42,17 @@ const cleared = ['preview_text', 'html', 'design', 'segment_id', 'topic_id'];
 /** The parts that each language should have. */
 const translated = ['subject', 'preview_text', 'html'];
 
-/** The PATCH of a draft: required members are sent once they are not empty. @param {Set<string>} known languages of the server */
-const bodyOf = (known) => (/** @type {any} */ changed, /** @type {any} */ value) => {
+/** The PATCH of a draft: required members are sent once they are not empty. @param {any} changed @param {any} value @param {any} base what the server has */
+function body(changed, value, base) {
 	// Another html without a design would drop the design.
 	const out = { ...changed, ...('html' in changed && value.design ? { design: value.design } : {}) };
-	if (out.variants) out.variants = variantsOf(out.variants, known, ['subject', 'preview_text', 'html', 'text', 'design']);
+	if (out.variants) out.variants = variantsOf(out.variants, base.variants, ['subject', 'preview_text', 'html', 'text', 'design']);
 	for (const name of cleared) if (out[name] === '') out[name] = null;
 	for (const name of ['from', 'subject', 'name']) if (name in out && !out[name].trim()) delete out[name];
 	return out;
-};
+}
 
 function Draft({ of, path }) {
-	const body = useMemo(() => bodyOf(new Set(languagesOf(of))), [of.id]);
 	const draft = useDraft({ id: of.id, path: encoded`/broadcasts/${of.id}`, server: of, revision: (answer) => answer.revision, body });
 	const { value } = draft;
 	const [chosen, setAt] = useState('');

@@ -4,6 +4,7 @@ import { html, useEffect, useMemo, useRef, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { exact, seconds } from './format.js';
 import { t } from './i18n.js';
+import { mergedVariants } from './variants.js';
 import { Button, Icon, Notice } from './ui/base.js';
 
 /** How long after a change it is saved, and tried again, in ms. */
@@ -62,7 +63,7 @@ class Saver {
 	constructor({ id, path, server, revision, body, draw }) {
 		Object.assign(this, { id, path, revision, body, draw });
 		this.value = { ...server };
-		this.server = { ...server };
+		this.base = { ...server }; // what the server has of this draft, as far as is known
 		this.began = revision(server);
 		this.dirty = new Set();
 		/** @type {{kind: string, at?: number, message?: string, place?: any}} */
@@ -117,10 +118,11 @@ class Saver {
 		this.state = { kind: 'saving' };
 		this.draw();
 		try {
-			const body = this.body(sent, this.value);
+			const body = this.body(sent, this.value, this.base);
 			const answer = await api.patch(this.path, { ...body, revision: this.began });
 			this.began = this.revision(answer);
 			this.answer = answer;
+			this.base = { ...this.base, ...sent };
 			for (const name of names) if (this.value[name] === sent[name]) this.dirty.delete(name);
 			this.state = { kind: 'saved', at: Date.now() };
 			this.saved++;
@@ -147,7 +149,10 @@ class Saver {
 			return true;
 		}
 		this.began = this.revision(now);
-		this.value = { ...now, ...Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]])) };
+		const own = Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]]));
+		if (own.variants) own.variants = mergedVariants(now.variants, this.base.variants, own.variants);
+		this.value = { ...now, ...own };
+		this.base = { ...now };
 		this.stamp++;
 		this.draw();
 		return this.save();
@@ -158,6 +163,7 @@ class Saver {
 		this.due = null;
 		this.dirty.clear();
 		this.value = { ...now };
+		this.base = { ...now };
 		this.began = this.revision(now);
 		this.state = { kind: 'saved', at: 0 };
 		this.stamp++;
@@ -200,8 +206,8 @@ class Saver {
 
 /**
  * A draft that is saved while it is written.
- * @param {{id: string, path: string, server: any, revision: (answer: any) => string, body: (changed: any, value: any) => any}} options
- * server is the answer to GET; body makes the PATCH of the changes.
+ * @param {{id: string, path: string, server: any, revision: (answer: any) => string, body: (changed: any, value: any, base: any) => any}} options
+ * server is the answer to GET; body makes the PATCH of the changes to base.
  * @returns {{value: any, state: any, stamp: number, saved: number, kept: any, answer: any, path: string, unsaved: boolean, change: (parts: any) => void,
  * save: () => Promise<boolean>, settle: (mine: boolean) => Promise<boolean>, take: (answer: any) => void, takeBack: () => void, drop: () => void, redraw: () => void, now: () => any, refused: any}}
  */

@@ -38,18 +38,6 @@ export function inLanguage(draft, of) {
 	return { ...draft, language: of, within, change, value: { ...draft.value, ...none, ...draft.value.variants?.[of] } };
 }
 
-/**
- * The variants of a PATCH: whole ones, and null for those that were taken away.
- * @param {any} variants @param {Set<string>} known the languages that the server has @param {string[]} names of the parts
- */
-export function variantsOf(variants, known, names) {
-	/** @type {Record<string, any>} */
-	const out = Object.fromEntries(Object.entries(variants ?? {}).map(([of, variant]) => [of, Object.fromEntries(names.map((name) => [name, variant[name] ?? null]))]));
-	for (const of of known) out[of] ??= null;
-	for (const of of Object.keys(out)) known.add(of);
-	return out;
-}
-
 /** The parts that a variant lacks, of those that the default has. @param {any} value @param {string} of @param {string[]} names */
 export const missing = (value, of, names) => names.filter((name) => value[name] && !value.variants?.[of]?.[name]);
 

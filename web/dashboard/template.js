@@ -7,7 +7,7 @@ import { Convert } from './convert.js';
 import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
 import { InsertImage, Weight } from './image-library.js';
-import { addLanguage, inLanguage, Languages, languagesOf, variantsOf } from './languages.js';
+import { addLanguage, inLanguage, Languages } from './languages.js';
 import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { me } from './state.js';
@@ -19,6 +19,7 @@ import { attempt, dialog, DialogBody, Menu, toast } from './ui/float.js';
 import { Paper } from './ui/frame.js';
 import { keepTestData, testData, withMembers } from './test-data.js';
 import { builtIn } from './variables.js';
+import { variantsOf } from './variants.js';
 import { partOf, parts } from './visual.js';
 
 /** The page. @param {{params: {id: string}}} props */
@@ -33,20 +34,19 @@ export default function TemplatePage({ params }) {
 /** The parts that each language should have. */
 const translated = ['subject', 'html'];
 
-/** The PATCH of a draft: required members are sent once they are not empty. @param {Set<string>} known languages of the server */
-const bodyOf = (known) => (/** @type {any} */ changed, /** @type {any} */ value) => {
+/** The PATCH of a draft: required members are sent once they are not empty. @param {any} changed @param {any} value @param {any} base what the server has */
+function body(changed, value, base) {
 	// Another html without a design would drop the design.
 	const out = { ...changed, ...('html' in changed && value.design ? { design: value.design } : {}) };
-	if (out.variants) out.variants = variantsOf(out.variants, known, ['subject', 'html', 'text', 'design']);
+	if (out.variants) out.variants = variantsOf(out.variants, base.variants, ['subject', 'html', 'text', 'design']);
 	for (const name of ['alias', 'from', 'subject', 'design']) if (out[name] === '') out[name] = null;
 	for (const name of ['html', 'name']) if (name in out && !out[name].trim()) delete out[name];
 	if (out.variables) out.variables = out.variables.filter((v) => v.key).map(({ key, type, fallback_value: fallback }) => ({ key, type, ...(fallback === null || fallback === undefined || fallback === '' ? {} : { fallback_value: type === 'number' ? Number(fallback) : String(fallback) }) }));
 	if (out.variables?.length === 0) out.variables = null;
 	return out;
-};
+}
 
 function Draft({ of, path }) {
-	const body = useMemo(() => bodyOf(new Set(languagesOf(of))), [of.id]);
 	const draft = useDraft({ id: of.id, path: encoded`/templates/${of.id}`, server: of, revision: (answer) => answer.current_version_id, body });
 	const { value } = draft;
 	const [side, setSide] = useState('preview');

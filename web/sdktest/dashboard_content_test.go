@@ -251,6 +251,17 @@ func TestLanguagesOfDraftInTheBrowser(t *testing.T) {
 	if subject := evaluate[string](s, `document.querySelector('#c-subject').value`); subject != "Três noites" {
 		t.Errorf("the subject is %q", subject)
 	}
+	if status, answer := api.do(t, "PATCH", path, map[string]any{"variants": map[string]any{"fr": map[string]any{"subject": "Trois soirs"}}}); status != 200 {
+		t.Fatalf("%d %s", status, answer)
+	}
+	s.allow("409")
+	s.fill("Subject", "Outras noites")
+	s.sees("Another user changed this at the same time")
+	s.press("Save my version")
+	draft.until(t, api, path, "both languages are kept", func() bool {
+		own, other := draft.Variants["pt-BR"].Subject, draft.Variants["fr"].Subject
+		return own != nil && *own == "Outras noites" && other != nil && *other == "Trois soirs"
+	})
 	s.fine("languages")
 }
 

@@ -1500,6 +1500,20 @@ function mailbox(mailbox2) {
   return m ? { name: m[1], address: m[2] } : { name: "", address: mailbox2 };
 }
 
+// module:variants.js
+var same = (a, b2) => JSON.stringify(a) === JSON.stringify(b2);
+function variantsOf(variants, base2, names) {
+  const whole = (variant) => Object.fromEntries(names.map((name) => [name, variant[name] ?? null]));
+  const changed = Object.entries(variants ?? {}).filter(([of, variant]) => !base2?.[of] || !same(whole(variant), whole(base2[of])));
+  return Object.fromEntries([...changed.map(([of, variant]) => [of, whole(variant)]), ...Object.keys(base2 ?? {}).filter((of) => !variants?.[of]).map((of) => [of, null])]);
+}
+function mergedVariants(theirs, base2, own2) {
+  const out = { ...theirs };
+  for (const [of, variant] of Object.entries(own2)) if (!same(variant, base2?.[of])) out[of] = variant;
+  for (const of of Object.keys(base2 ?? {})) if (!own2[of]) delete out[of];
+  return out;
+}
+
 // module:help.js
 var pages = (
   /** @type {[string, string][]} */
@@ -1858,7 +1872,7 @@ var Saver = class {
   constructor({ id, path, server, revision, body, draw }) {
     Object.assign(this, { id, path, revision, body, draw });
     this.value = { ...server };
-    this.server = { ...server };
+    this.base = { ...server };
     this.began = revision(server);
     this.dirty = /* @__PURE__ */ new Set();
     this.state = { kind: "saved", at: 0 };
@@ -1908,10 +1922,11 @@ var Saver = class {
     this.state = { kind: "saving" };
     this.draw();
     try {
-      const body = this.body(sent, this.value);
+      const body = this.body(sent, this.value, this.base);
       const answer = await api.patch(this.path, { ...body, revision: this.began });
       this.began = this.revision(answer);
       this.answer = answer;
+      this.base = { ...this.base, ...sent };
       for (const name of names) if (this.value[name] === sent[name]) this.dirty.delete(name);
       this.state = { kind: "saved", at: Date.now() };
       this.saved++;
@@ -1937,7 +1952,10 @@ var Saver = class {
       return true;
     }
     this.began = this.revision(now);
-    this.value = { ...now, ...Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]])) };
+    const own2 = Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]]));
+    if (own2.variants) own2.variants = mergedVariants(now.variants, this.base.variants, own2.variants);
+    this.value = { ...now, ...own2 };
+    this.base = { ...now };
     this.stamp++;
     this.draw();
     return this.save();
@@ -1947,6 +1965,7 @@ var Saver = class {
     this.due = null;
     this.dirty.clear();
     this.value = { ...now };
+    this.base = { ...now };
     this.began = this.revision(now);
     this.state = { kind: "saved", at: 0 };
     this.stamp++;
@@ -2918,7 +2937,7 @@ function drop2(filters, key) {
   const { [key]: gone, ...rest2 } = filters;
   return addressOf(rest2);
 }
-var same = (a, b2) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b2).sort());
+var same2 = (a, b2) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b2).sort());
 var ask2 = () => dialog((close) => an`<${Name} close=${close} />`);
 function Name({ close }) {
   const [name, setName] = Ut("");
@@ -2930,8 +2949,8 @@ function Views({ filters, wrong }) {
   const own2 = kept2();
   const capturing = me2.value.capturing;
   const common = capturing ? [...everybodys, captured] : everybodys;
-  const mine = own2.find(([, f]) => same(f, filters));
-  const known = mine || common.some(([, f]) => same(f, filters));
+  const mine = own2.find(([, f]) => same2(f, filters));
+  const known = mine || common.some(([, f]) => same2(f, filters));
   const set = (views) => {
     if (!keep3(views)) toast(t("emails.views.refused"), { kind: "bad" });
     draw((n) => n + 1);
@@ -2944,7 +2963,7 @@ function Views({ filters, wrong }) {
     set(own2.filter((v2) => v2 !== mine));
     toast(t("emails.views.removed", { name: mine?.[0] ?? "" }), { undo: () => set(own2) });
   };
-  const link = (name, f) => an`<a class="view" href=${base + addressOf(f)} aria-current=${same(f, filters) ? "true" : void 0} onClick=${(e) => {
+  const link = (name, f) => an`<a class="view" href=${base + addressOf(f)} aria-current=${same2(f, filters) ? "true" : void 0} onClick=${(e) => {
     if (e.metaKey || e.ctrlKey || e.shiftKey) return;
     e.preventDefault();
     go(addressOf(f));
@@ -3975,5 +3994,7 @@ export {
   Csv as ui_list$Csv,
   Foot as ui_list$Foot,
   Table as ui_list$Table,
-  address as ui_list$address
+  address as ui_list$address,
+  mergedVariants as variants$mergedVariants,
+  variantsOf as variants$variantsOf
 };

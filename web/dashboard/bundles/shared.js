@@ -368,17 +368,17 @@ function New({ close }) {
 }
 
 // module:plan.js
-function usePost(path, body, stamp) {
+function usePost(path, body2, stamp) {
   const [state, setState] = lib_core$useState(
     /** @type {any} */
     { loading: true }
   );
   const [again, setAgain] = lib_core$useState(0);
-  const key = `${path} ${JSON.stringify(body ?? null)} ${stamp} ${again}`;
+  const key = `${path} ${JSON.stringify(body2 ?? null)} ${stamp} ${again}`;
   lib_core$useEffect(() => {
     let current = true;
     setState((was) => ({ ...was, loading: true }));
-    api$api.read(path, body).then((data) => current && setState({ data, loading: false }), (error) => {
+    api$api.read(path, body2).then((data) => current && setState({ data, loading: false }), (error) => {
       if (!(error instanceof api$ApiError)) throw error;
       if (current) setState({ error, loading: false });
     });
@@ -641,12 +641,6 @@ function inLanguage(draft, of) {
     draft.change({ ...shared, ...mine.length ? { variants: { ...now.variants, [of]: { ...now.variants?.[of], ...Object.fromEntries(mine) } } } : {} });
   };
   return { ...draft, language: of, within, change, value: { ...draft.value, ...none, ...draft.value.variants?.[of] } };
-}
-function variantsOf(variants, known, names) {
-  const out = Object.fromEntries(Object.entries(variants ?? {}).map(([of, variant]) => [of, Object.fromEntries(names.map((name) => [name, variant[name] ?? null]))]));
-  for (const of of known) out[of] ??= null;
-  for (const of of Object.keys(out)) known.add(of);
-  return out;
 }
 var missing = (value, of, names) => names.filter((name) => value[name] && !value.variants?.[of]?.[name]);
 var languagesOf = (value) => Object.keys(value.variants ?? {}).sort();
@@ -1161,6 +1155,9 @@ function MJML({ draft, completions, known }) {
 // shared:ui/frame.js
 import { ui_frame$Paper } from "./app.js";
 
+// shared:variants.js
+import { variants$mergedVariants, variants$variantsOf } from "./app.js";
+
 // module:composer.js
 function Composer({ params }) {
   const { data, error, reload } = api$useGet(paths$encoded`/broadcasts/${params.id}`);
@@ -1175,15 +1172,14 @@ function Composer({ params }) {
 }
 var cleared = ["preview_text", "html", "design", "segment_id", "topic_id"];
 var translated = ["subject", "preview_text", "html"];
-var bodyOf = (known) => (changed, value) => {
+function body(changed, value, base) {
   const out = { ...changed, ..."html" in changed && value.design ? { design: value.design } : {} };
-  if (out.variants) out.variants = variantsOf(out.variants, known, ["subject", "preview_text", "html", "text", "design"]);
+  if (out.variants) out.variants = variants$variantsOf(out.variants, base.variants, ["subject", "preview_text", "html", "text", "design"]);
   for (const name of cleared) if (out[name] === "") out[name] = null;
   for (const name of ["from", "subject", "name"]) if (name in out && !out[name].trim()) delete out[name];
   return out;
-};
+}
 function Draft({ of, path }) {
-  const body = lib_core$useMemo(() => bodyOf(new Set(languagesOf(of))), [of.id]);
   const draft = drafts$useDraft({ id: of.id, path: paths$encoded`/broadcasts/${of.id}`, server: of, revision: (answer) => answer.revision, body });
   const { value } = draft;
   const [chosen, setAt] = lib_core$useState("");
@@ -1586,14 +1582,14 @@ function Mapping({ file, close }) {
   const kinds = keys.map((key, i) => types[i] ?? declared.find((one) => one.key === key)?.type ?? "string");
   const wrong = file.size > most4 ? i18n$t("imports.tooLarge", { size: format$size(file.size), most: format$size(most4) }) : byHand2 ? problem(head.headings, map, keys) : "";
   const send = async () => {
-    const body = new FormData();
-    if (byHand2) body.append("column_map", JSON.stringify(columnMap(head.headings, map, keys, kinds)));
-    else if (preset) body.append("preset", preset);
-    body.append("on_conflict", conflict);
-    if (segment) body.append("segments", JSON.stringify([segment]));
-    body.append("file", file);
+    const body2 = new FormData();
+    if (byHand2) body2.append("column_map", JSON.stringify(columnMap(head.headings, map, keys, kinds)));
+    else if (preset) body2.append("preset", preset);
+    body2.append("on_conflict", conflict);
+    if (segment) body2.append("segments", JSON.stringify([segment]));
+    body2.append("file", file);
     try {
-      const made = await (await api$request("POST", "/contacts/imports", { body })).json();
+      const made = await (await api$request("POST", "/contacts/imports", { body: body2 })).json();
       ui_float$toast(i18n$t("imports.started"));
       router$go(paths$encoded`/imports/${made.id}`);
     } catch (e) {
@@ -1788,7 +1784,7 @@ function MakeKey({ close, domains }) {
   const put = (name) => (value) => set((now) => ({ ...now, [name]: value }));
   const sending = is.permission === "sending_access";
   const send = () => tried(async () => {
-    const body = {
+    const body2 = {
       name: is.name.trim(),
       permission: is.permission,
       domain_id: sending && is.domain ? is.domain : void 0,
@@ -1796,7 +1792,7 @@ function MakeKey({ close, domains }) {
       expires_at: is.days ? new Date(Date.now() + Number(is.days) * 864e5).toISOString() : void 0,
       allowed_ips: ranges(is.ips).length ? ranges(is.ips) : void 0
     };
-    close({ ...body, ...await api$api.post("/api-keys", body) });
+    close({ ...body2, ...await api$api.post("/api-keys", body2) });
   }, say);
   return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("keys.makeTitle")} onSubmit=${send} acts=${lib_core$html`<${Acts} close=${close} act=${i18n$t("keys.make")} />`}>
 		${wrong && lib_core$html`<${ui_base$Notice} kind="bad">${wrong}<//>`}
@@ -1811,9 +1807,9 @@ function EditKey({ close, of }) {
   const [wrong, say] = lib_core$useState("");
   const put = (name) => (value) => set((now) => ({ ...now, [name]: value }));
   const send = () => tried(async () => {
-    const body = { name: is.name.trim(), allowed_ips: ranges(is.ips) };
-    if (is.until !== (of.expires_at?.slice(0, 10) ?? "")) body.expires_at = is.until ? `${is.until}T23:59:59Z` : null;
-    close(await api$api.patch(paths$encoded`/api-keys/${of.id}`, body));
+    const body2 = { name: is.name.trim(), allowed_ips: ranges(is.ips) };
+    if (is.until !== (of.expires_at?.slice(0, 10) ?? "")) body2.expires_at = is.until ? `${is.until}T23:59:59Z` : null;
+    close(await api$api.patch(paths$encoded`/api-keys/${of.id}`, body2));
   }, say);
   return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("keys.editTitle", { name: of.name })} onSubmit=${send} acts=${lib_core$html`<${Acts} close=${close} act=${i18n$t("ui.save")} />`}>
 		${wrong && lib_core$html`<${ui_base$Notice} kind="bad">${wrong}<//>`}
@@ -2599,7 +2595,6 @@ export {
   inLanguage as languages$inLanguage,
   languagesOf as languages$languagesOf,
   missing as languages$missing,
-  variantsOf as languages$variantsOf,
   MJML as mjml$MJML,
   looksLikeMJML as mjml$looksLikeMJML,
   usePost as plan$usePost,

@@ -23,7 +23,7 @@ import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18
 import { image_library$DropImages, image_library$InsertImage, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$describe, image_library$embedded, image_library$insertFiles, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
 
 // shared:languages.js
-import { languages$Languages, languages$addLanguage, languages$inLanguage, languages$languagesOf, languages$missing, languages$variantsOf } from "./shared.js";
+import { languages$Languages, languages$addLanguage, languages$inLanguage, languages$languagesOf, languages$missing } from "./shared.js";
 
 // shared:paths.js
 import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
@@ -39,9 +39,9 @@ import { ui_base$Bones, ui_base$Button, ui_base$Check, ui_base$Code, ui_base$Cop
 
 // module:template-call.js
 var languages = [["curl", "curl"], ["node", "Node.js"], ["python", "Python"], ["php", "PHP"], ["ruby", "Ruby"], ["go", "Go"], ["java", "Java"]];
-function call(language, origin, body) {
-  const json = JSON.stringify(body, null, 2);
-  const line = JSON.stringify(body);
+function call(language, origin, body2) {
+  const json = JSON.stringify(body2, null, 2);
+  const line = JSON.stringify(body2);
   const url = `${origin}/emails`;
   switch (language) {
     case "node":
@@ -155,9 +155,9 @@ function Call({ of, published, values, close }) {
   const domains = api$useGet("/domains", { limit: 100 }).data?.data ?? [];
   const domain = (domains.find((d) => d.status === "verified") ?? domains[0])?.name ?? "example.com";
   const variables = Object.fromEntries((of.variables ?? []).filter((v) => v.key).map((v) => [v.key, values[v.key] ?? v.fallback_value ?? (v.type === "number" ? 1 : "text")]));
-  const body = { ...of.from ? {} : { from: `Shop <hello@${domain}>` }, to: ["ann@example.net"], ...of.subject ? {} : { subject: "Hello" }, template: { id: of.alias || of.id, ...Object.keys(variables).length ? { variables } : {} } };
+  const body2 = { ...of.from ? {} : { from: `Shop <hello@${domain}>` }, to: ["ann@example.net"], ...of.subject ? {} : { subject: "Hello" }, template: { id: of.alias || of.id, ...Object.keys(variables).length ? { variables } : {} } };
   return lib_core$html`<section aria-label=${i18n$t("template.callTitle")}><div class="bench-head"><h2 class="t14">${i18n$t("template.callTitle")}</h2><span class="push"></span><${ui_base$Button} icon="x" kind="quiet" label=${i18n$t("ui.close")} onClick=${close} /></div>
-	<div class="bench-pad stack">${!published && lib_core$html`<${ui_base$Notice} kind="warn">${i18n$t("template.draftText")}. ${i18n$t("template.callText")}<//>`}<div class="wide"><${ui_base$Code} name=${i18n$t("template.language")} tabs=${languages} at=${language} onTab=${setLanguage} code=${call(language, location.origin, body)} /></div></div></section>`;
+	<div class="bench-pad stack">${!published && lib_core$html`<${ui_base$Notice} kind="warn">${i18n$t("template.draftText")}. ${i18n$t("template.callText")}<//>`}<div class="wide"><${ui_base$Code} name=${i18n$t("template.language")} tabs=${languages} at=${language} onTab=${setLanguage} code=${call(language, location.origin, body2)} /></div></div></section>`;
 }
 
 // shared:template-variables.js
@@ -178,6 +178,9 @@ import { test_data$editTestData, test_data$keepTestData, test_data$shapeOf, test
 // shared:variables.js
 import { variables$builtIn, variables$findings, variables$nearest, variables$used } from "./shared.js";
 
+// shared:variants.js
+import { variants$mergedVariants, variants$variantsOf } from "./app.js";
+
 // shared:visual.js
 import { visual$Frame, visual$Visual, visual$Warning, visual$byHand, visual$isMJML, visual$partOf, visual$parts } from "./shared.js";
 
@@ -190,17 +193,16 @@ function TemplatePage({ params }) {
   return lib_core$html`<${Draft} key=${data.id} of=${data} path=${path} />`;
 }
 var translated = ["subject", "html"];
-var bodyOf = (known) => (changed, value) => {
+function body(changed, value, base) {
   const out = { ...changed, ..."html" in changed && value.design ? { design: value.design } : {} };
-  if (out.variants) out.variants = languages$variantsOf(out.variants, known, ["subject", "html", "text", "design"]);
+  if (out.variants) out.variants = variants$variantsOf(out.variants, base.variants, ["subject", "html", "text", "design"]);
   for (const name of ["alias", "from", "subject", "design"]) if (out[name] === "") out[name] = null;
   for (const name of ["html", "name"]) if (name in out && !out[name].trim()) delete out[name];
   if (out.variables) out.variables = out.variables.filter((v) => v.key).map(({ key, type, fallback_value: fallback }) => ({ key, type, ...fallback === null || fallback === void 0 || fallback === "" ? {} : { fallback_value: type === "number" ? Number(fallback) : String(fallback) } }));
   if (out.variables?.length === 0) out.variables = null;
   return out;
-};
+}
 function Draft({ of, path }) {
-  const body = lib_core$useMemo(() => bodyOf(new Set(languages$languagesOf(of))), [of.id]);
   const draft = drafts$useDraft({ id: of.id, path: paths$encoded`/templates/${of.id}`, server: of, revision: (answer) => answer.current_version_id, body });
   const { value } = draft;
   const [side, setSide] = lib_core$useState("preview");
