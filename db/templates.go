@@ -88,7 +88,7 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 	if err != nil {
 		return fmt.Errorf("insert template version: %w", err)
 	}
-	return nil
+	return tx.setTemplateBlocks(t)
 }
 
 // otherSyntax begins the stored HTML of a template that is not plain. Versions that know no syntax
