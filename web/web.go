@@ -107,6 +107,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		audience.ImportRoutes{Service: s.Imports},
 		broadcasts.TemplateRoutes{Service: s.Templates, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		broadcasts.ImageRoutes{Service: s.Images, Dir: cfg.Spool},
+		broadcasts.BlockRoutes{Service: s.Blocks},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.Broadcasts},
 		broadcasts.ReviewRoutes{Service: s.Reviews, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},

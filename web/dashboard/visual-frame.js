@@ -56,7 +56,7 @@ async function htmlOf(of, { start, end }) {
 	const content = of.state.doc.slice(start, end).content.toJSON();
 	const edge = { type: 'showIf', attrs: { key: 'here', type: 'boolean', op: 'is_true', value: '' }, content };
 	speak(said.mailLanguage, true);
-	const { html: made } = await composeReactEmail({ editor: { getJSON: () => ({ type: 'doc', content: [edge] }), extensionManager: of.extensionManager, schema: of.schema } });
+	const { html: made } = await composeReactEmail({ editor: Object.create(of, { getJSON: { value: () => ({ type: 'doc', content: [edge] }) } }) });
 	return made.slice(made.indexOf('{% if here %}') + 13, made.lastIndexOf('{% endif %}')).trim();
 }
 

@@ -500,6 +500,7 @@ func TestTwoPeopleOnVisualDraft(t *testing.T) {
 	second := two.frame("/visual.html")
 	second.sees("Hello")
 	first := one.frame("/visual.html")
+	first.sees("Hello")
 	first.cursor(0)
 	first.fill("Insert", "showIf")
 	kept.until(t, api, "/templates/order", "the first saves", func() bool { return strings.Contains(kept.HTML, "{% if") })
@@ -540,6 +541,7 @@ func TestSavedBlocksInTheBrowser(t *testing.T) {
 	f.cursor(1)
 	f.writes("Harbour & Pine, Bergen")
 	f.fill("Insert", "keep")
+	s.sees("Emails refer to the block by this name")
 	s.fill("Name", "Footer")
 	s.looks("block-new", f)
 	s.submits()
@@ -587,7 +589,7 @@ func TestSavedBlocksInTheBrowser(t *testing.T) {
 	s.press("More actions")
 	s.press("Delete")
 	s.submits()
-	s.sees("is used")
+	s.sees("uses this block")
 	s.fine("blocks")
 }
 

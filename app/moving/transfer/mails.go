@@ -111,8 +111,12 @@ func (m *importer) version(in *archive.Template, c *archive.Content) (app.Templa
 	}
 	input := app.TemplateInput{Name: in.Name, Alias: in.Alias, TemplateContent: content, Languages: variantsOf(&c.Document)}
 	t, err := input.Validate(clock.Now())
+	if err != nil {
+		return t, err
+	}
+	blocks, err := m.blocksOf(t.Syntax, t.Parts())
 	if err == nil {
-		err = base.CheckTemplate(&t.TemplateContent)
+		err = base.CheckTemplate(&t.TemplateContent, blocks)
 	}
 	for i := range t.Variables { // Validate has set new ids
 		if v := &content.Variables[i]; v.ID != "" {
@@ -219,7 +223,7 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 		}
 		input.Attachments = append(input.Attachments, a)
 	}
-	b, err := draftOf(input)
+	b, err := m.draftOf(input)
 	if err != nil {
 		m.unmovable(what, err.Error())
 		return "", nil
@@ -260,15 +264,19 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 
 // draftOf validates a broadcast. One without a sender becomes a draft that can be sent once it has
 // one: the former sender may not be valid here. Errors: CodeValidation.
-func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
+func (m *importer) draftOf(in app.BroadcastInput) (app.Broadcast, error) {
 	none := in.From == ""
 	if none {
 		in.From = "nobody@example.com"
 	}
 	in.Rules.Compat = app.CompatResend // a file may be embedded
 	b, err := in.Validate(clock.Now())
+	var blocks app.Blocks
 	if err == nil {
-		err = base.CheckBroadcast(&b)
+		blocks, err = m.blocksOf(b.Syntax, b.Parts())
+	}
+	if err == nil {
+		err = base.CheckBroadcast(&b, blocks)
 	}
 	if none {
 		b.From = app.Address{}
