@@ -27,6 +27,7 @@ import (
 	"mailer/app/cli"
 	"mailer/app/kit/build"
 	"mailer/app/kit/clock"
+	"mailer/app/kit/mailbox"
 	"mailer/app/kit/membudget"
 	"mailer/app/net/dnsprovider"
 	"mailer/app/net/fetch"
@@ -35,6 +36,7 @@ import (
 	"mailer/app/net/sns"
 	"mailer/app/operate/settings"
 	"mailer/app/rules/relayurl"
+	"mailer/app/rules/tracking"
 	"mailer/app/sending/delivery"
 	"mailer/app/server"
 	"mailer/db"
@@ -87,10 +89,10 @@ func run(args []string) int {
 type options struct {
 	cli.StoreFlags
 	asJSON                          bool
-	baseURL, mode                   string
+	baseURL, mode, pagesHost        string
 	relays, snsTopics, webhookAllow []string
 	fetchAllow                      []string
-	maxAttachments                  int64
+	maxAttachments, maxImages       int64
 	fetchAttachments                bool
 	dev, devPublic, capture, dryRun bool
 	standby, migrate, dumped        bool
@@ -164,6 +166,8 @@ func serveCommand(o *options) *cobra.Command {
 	o.boundFlags.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
+	cli.BytesFlag(f, &o.maxImages, "max-images", app.DefaultMaxImages, "maximum size of all images of a team, like 500MB or 1GiB; in cloud mode the plans decide")
+	f.StringVar(&o.pagesHost, "pages-host", "", "host name for what teams publish, like their images: neither the API nor the dashboard answers there; needed if several teams upload images and have no tracking host")
 	f.BoolVar(&o.fetchAttachments, "fetch-attachments", false, "fetch attachments that are given as a URL (path) when an email is accepted: only by https from public hosts")
 	f.StringArrayVar(&o.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which attachments may be fetched too, also over plain http; repeatable")
 	o.logs.Bind(f)
@@ -188,6 +192,13 @@ func (o *options) check(cmd *cobra.Command) error {
 		return err
 	}
 	o.bounds = bounds
+	if o.pagesHost != "" {
+		host, err := mailbox.ParseDomain(o.pagesHost)
+		if err != nil {
+			return fmt.Errorf("--pages-host must be a host name, is %q", o.pagesHost)
+		}
+		o.pagesHost = host
+	}
 	if (o.dev || o.capture) && len(o.relays) > 0 {
 		return errors.New("--dev and --capture don't send mail; they can't be used with --relay")
 	}
@@ -199,6 +210,9 @@ func (o *options) check(cmd *cobra.Command) error {
 		return err
 	}
 	u, err := url.Parse(o.baseURL)
+	if err == nil && o.pagesHost != "" && tracking.HostOf(u.Host) == o.pagesHost {
+		return fmt.Errorf("--pages-host must differ from the host of --base-url, where the dashboard is: %s", o.pagesHost)
+	}
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("--base-url %q is not an http or https address", o.baseURL)
 	}
@@ -393,7 +407,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, FetchFiles: fetchFiles,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, PagesHost: o.pagesHost, FetchFiles: fetchFiles,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),
@@ -423,7 +437,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err != nil {
 		return err
 	}
-	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneHost: named, Bounds: o.bounds, SNS: events, Submission: o.listeners.Submission(),
+	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneHost: named, PagesHost: o.pagesHost, Spool: engine.Folder(o.DB), Bounds: o.bounds, SNS: events, Submission: o.listeners.Submission(),
 		Version: build.Version(), Settings: cli.SettingsInForce(o.flags, map[string]string{
 			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": cfg.BounceHost, "master-key-file": key.Path})})
 	smtp, err := o.smtp(ctx, s, handler)

@@ -42,6 +42,7 @@ CREATE TABLE teams (
   page       TEXT,            -- JSON: colours, texts and link of the hosted pages; NULL: default
   second_factor INTEGER NOT NULL DEFAULT 0 CHECK (second_factor IN (0, 1)), -- members need a second factor
   deleted_at INTEGER,         -- since when the team is being deleted, in steps and this row last; NULL: not deleted
+  image_bytes INTEGER NOT NULL DEFAULT 0, -- of its images, and a fixed number for each
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX teams_name ON teams (name);
@@ -60,6 +61,33 @@ CREATE TABLE logos (
   created_at INTEGER NOT NULL  -- last upload
 ) STRICT;
 CREATE INDEX logos_team ON logos (team_id, created_at, id);
+
+-- Images for mail. The same file of a team is stored once. An image that content refers to is only
+-- deleted by hand.
+CREATE TABLE images (
+  id          TEXT NOT NULL PRIMARY KEY,
+  team_id     TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  name        TEXT NOT NULL UNIQUE, -- in its URL: a keyed hash of team and uploaded file
+  type        TEXT NOT NULL CHECK (type IN ('image/gif', 'image/jpeg', 'image/png')),
+  alt         TEXT,             -- alternative text; NULL: none
+  on_base     INTEGER NOT NULL CHECK (on_base IN (0, 1)), -- the host of the base URL serves it
+  sizes       TEXT NOT NULL,    -- JSON: [{width,height,bytes}], the widest first
+  used_at     INTEGER,          -- when content with its address was first stored; NULL: never
+  uploaded_at INTEGER NOT NULL, -- last upload of the same file
+  created_at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX images_team ON images (team_id, id);
+CREATE INDEX images_unused ON images (uploaded_at) WHERE used_at IS NULL;
+
+-- Contents of images in pieces of 64 KiB, the last one shorter.
+CREATE TABLE image_pieces (
+  image_id TEXT NOT NULL REFERENCES images (id) ON DELETE CASCADE,
+  size     INTEGER NOT NULL, -- number in images.sizes, from 0
+  n        INTEGER NOT NULL,
+  sum      INTEGER NOT NULL, -- CRC-32C of content
+  content  BLOB NOT NULL,
+  PRIMARY KEY (image_id, size, n)
+) STRICT;
 
 -- Recipients counted for a team on a UTC day, for quotas. An email counts when it is
 -- accepted or, if scheduled, when it is sent; a broadcast recipient when it is started.
@@ -184,6 +212,7 @@ CREATE TABLE domains (
   UNIQUE (team_id, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX domains_team ON domains (team_id, id);
+CREATE INDEX domains_name ON domains (name);
 CREATE INDEX domains_due ON domains (check_at) WHERE check_at IS NOT NULL;
 CREATE INDEX domains_tracking ON domains (id) WHERE tracking_subdomain IS NOT NULL;
 
@@ -699,7 +728,7 @@ CREATE TABLE webhooks (
   failing_since INTEGER,       -- first failure since the last success; NULL: not failing
   reached       INTEGER NOT NULL, -- webhook_events.seq: subscribed events up to it have a delivery
   created_at    INTEGER NOT NULL,
-  scope         TEXT           -- 'server': an operator made it, also for events about the server; NULL: the team's
+  webhook_scope TEXT           -- 'server': an operator made it, also for events about the server; NULL: the team's
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_team ON webhooks (team_id, id);
 

@@ -119,5 +119,17 @@ const (
 	maxVariableDepth = 5
 )
 
+// Limits of images.
+const (
+	MaxImageFile   = 5 << 20    // bytes of an uploaded file
+	MaxImageSide   = 12_000     // pixels of the longer side
+	MaxImagePixels = 16_000_000 // width × height
+	MaxImageAlt    = 1000       // characters of the alternative text
+	// DefaultMaxImages is the maximum size of all images of a team on a self-hosted server, in bytes.
+	DefaultMaxImages = 1 << 30
+	// ImageOverhead is what each image counts in addition to its bytes: its rows.
+	ImageOverhead = 4 << 10
+)
+
 // MaxKeyName is the maximum length of the name of an API key, in characters.
 const MaxKeyName = 50

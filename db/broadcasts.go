@@ -76,6 +76,9 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("insert content of a broadcast: %w", err)
 	}
+	if err := tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants); err != nil {
+		return err
+	}
 	return errors.Join(tx.setBroadcastBlocks(b), tx.setBroadcastAttachments(b))
 }
 
@@ -101,6 +104,9 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), nullText(string(b.Syntax)), nullText(variants), broadcastChecksum(&b.BroadcastContent, variants), b.ID)
 	if err != nil {
 		return fmt.Errorf("update content of a broadcast: %w", err)
+	}
+	if err := tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants); err != nil {
+		return err
 	}
 	return errors.Join(tx.setBroadcastBlocks(b), tx.setBroadcastAttachments(b))
 }

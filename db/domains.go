@@ -160,6 +160,14 @@ func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, 
 		`SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID)
 }
 
+// TrackedDomains returns the domains of a team that have a tracking subdomain, oldest first, without
+// key pairs. Those that are not verified are included, since mail that was sent refers to the host,
+// unless another team has verified the domain.
+func (r *Reader) TrackedDomains(teamID string) ([]app.Domain, error) {
+	return list(r, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.tracking_subdomain IS NOT NULL
+		AND (d.status = 'verified' OR (SELECT o.id FROM domains AS o WHERE o.name = d.name AND o.status = 'verified' LIMIT 1) IS NULL) ORDER BY d.id`, teamID)
+}
+
 // DueDomains returns at most limit domains of all teams with a due check, longest due
 // first, without key pairs.
 func (r *Reader) DueDomains(now time.Time, limit int) ([]app.Domain, error) {

@@ -76,6 +76,9 @@ func (tx *Tx) insertContent(e *app.Email) error {
 			return err
 		}
 	}
+	if err := tx.useImages(e.TeamID, e.HTML, e.Text); err != nil {
+		return err
+	}
 	return tx.insertRaw(e)
 }
 

@@ -42,6 +42,7 @@ var maxColumnBytes = map[string]int{
 	"dns_published.type":           keywordLength,
 	"dns_published.value":          app.MaxPublishedValue,
 	"regions.name":                 40,
+	"images.name":                  32,
 	"domains.name":                 mailbox.MaxDomain,
 	"feedback.source":              keywordLength,
 	"webhook_events.type":          keywordLength,

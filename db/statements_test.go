@@ -217,6 +217,7 @@ var mayScan = map[string]string{
 	"pointers":            "a page by its number",
 	"rootPages":           "mailer check: a row for each table and index",
 	"Retentions":          "a row for each team, once a minute",
+	"AllImageBytes":       "a row for each team, for the operator",
 	"IsNew":               "settings has a handful of rows",
 	"ListTeams":           "the operator's list of all teams",
 	"FindTeam":            "the first row of the primary key",

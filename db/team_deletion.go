@@ -137,6 +137,7 @@ var teamPurges = []teamPurge{
 	{"mail_counts", rows(`DELETE FROM mail_counts WHERE team_id = ?1 AND (hour, domain, broadcast_id, region) IN
 		(SELECT hour, domain, broadcast_id, region FROM mail_counts WHERE team_id = ?1 LIMIT ?2)`)},
 	{"request_logs", rows(`DELETE FROM request_logs WHERE team_id = ?1 AND id IN (SELECT id FROM request_logs WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
+	{"images", (*Tx).purgeImagesOf},
 	{"logos", rows(`DELETE FROM logos WHERE team_id = ?1 AND id IN (SELECT id FROM logos WHERE team_id = ?1 LIMIT ?2)`)},
 	{"team_days", rows(`DELETE FROM team_days WHERE team_id = ?1 AND day IN (SELECT day FROM team_days WHERE team_id = ?1 LIMIT ?2)`)},
 	{"team_plans", rows(`DELETE FROM team_plans WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
@@ -338,6 +339,13 @@ func (tx *Tx) purgeContactsOf(teamID string, limit int) (more bool, err error) {
 	tx.Changed(engine.Suppressions)
 	tx.ChangedCounts(teamID)
 	n, err := tx.Exec(`DELETE FROM contacts WHERE team_id = ?1 AND id IN (SELECT id FROM contacts WHERE team_id = ?1 ORDER BY id LIMIT ?2)`, teamID, limit)
+	return n > 0, err
+}
+
+// purgeImagesOf deletes an image with its pieces, which are large.
+func (tx *Tx) purgeImagesOf(teamID string, limit int) (more bool, err error) {
+	n, err := tx.Exec(`DELETE FROM images WHERE team_id = ?1 AND id IN (SELECT id FROM images WHERE team_id = ?1 ORDER BY id LIMIT ?2)`,
+		teamID, max(1, limit/50))
 	return n > 0, err
 }
 

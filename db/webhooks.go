@@ -11,7 +11,7 @@ import (
 	"mailer/db/engine"
 )
 
-const webhookColumns = `w.id, w.team_id, w.endpoint, w.events, w.status, w.secrets, w.failing_since, w.reached, w.created_at, w.scope`
+const webhookColumns = `w.id, w.team_id, w.endpoint, w.events, w.status, w.secrets, w.failing_since, w.reached, w.created_at, w.webhook_scope`
 
 func scanWebhook(s scanner) (webhook.Webhook, error) { return scanWebhookAnd(s) }
 
@@ -45,7 +45,7 @@ func (tx *Tx) InsertWebhook(w *webhook.Webhook, limit int) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.Exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, reached, created_at, scope)
+	n, err := tx.Exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, reached, created_at, webhook_scope)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce((SELECT last FROM webhook_event_counts WHERE team_id = ?2), 0), ?7, CAST(?9 AS text)
 		WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE team_id = ?2 ORDER BY id LIMIT 1 OFFSET ?8)`,
 		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), limit-1, scopeText(w.Scope))

@@ -13,7 +13,7 @@ import (
 
 func newIsolation(t *testing.T, mode app.Compat) *isolation {
 	t.Helper()
-	s := newHooked(t, func(cfg *server.Config) { cfg.Compat = mode })
+	s := newHooked(t, func(cfg *server.Config) { cfg.Compat, cfg.PagesHost = mode, "pages.test" })
 	m := &isolation{testAPI: s.testAPI, doc: readDocument(t, document())}
 	foreign, full := s.newTeam("theirs")
 	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", foreign, full}
@@ -73,6 +73,10 @@ func (m *isolation) fill(of twinTeam) {
 			m.t.Fatal(err)
 		}
 		post("/invitations", fmt.Sprintf(`{"email":"i%d@TEAM.example","role":"member"}`, i))
+	}
+	for i := range 3 {
+		body, header := form(m.t, field{"file", aPicture(m.t, 9, 9+i)}, field{"alt", of.name})
+		post("/images", body, header)
 	}
 	m.fillMail(of, segment, post)
 	patch("/broadcasts/"+m.find(of, "/broadcasts")[0].row["id"].(string), `{"subject":"TEAM anew"}`)

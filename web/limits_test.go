@@ -21,6 +21,7 @@ import (
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/queue"
 	accounts "mailer/app/tenants/accounts"
+	"mailer/app/tenants/images"
 	"mailer/app/tenants/teams"
 )
 
@@ -57,6 +58,7 @@ var documentedLimits = map[string]int{
 	"users name maxLength":                       accounts.MaxUserName,
 	"api-keys name maxLength":                    app.MaxKeyName,
 	"audiences name maxLength":                   app.MaxSegmentName,
+	"images alt maxLength":                       app.MaxImageAlt,
 	"broadcasts name maxLength":                  app.MaxBroadcastName,
 	"broadcasts preview_text maxLength":          app.MaxPreview,
 	"contact-properties key maxLength":           app.MaxPropertyKey,
@@ -91,6 +93,11 @@ const day = 24 * time.Hour
 // documentedTexts are texts of the document that contain a limit.
 var documentedTexts = []string{
 	fmt.Sprintf("of at most %d KB and %d pixels a side", brand.MaxLogoBytes>>10, brand.MaxLogoSide),
+	fmt.Sprintf("of at most %d MiB, %d,000 pixels a side and %d megapixels", app.MaxImageFile>>20, app.MaxImageSide/1000, app.MaxImagePixels/1_000_000),
+	fmt.Sprintf("at most %d pixels wide, and also %d pixels wide if it is wider", app.ImageWidths[0], app.ImageWidths[1]),
+	fmt.Sprintf("refers to is deleted after %d days", images.UnusedFor/day),
+	fmt.Sprintf("at most %d pixels, and %d. A GIF", app.ImageWidths[0], app.ImageWidths[1]),
+	fmt.Sprintf("of one line and at most %d characters", app.MaxImageAlt),
 	fmt.Sprintf("at most %d characters and %d lines", brand.MaxFooter, brand.MaxFooterLines),
 	fmt.Sprintf("at most %d characters and %d lines, as the next two", brand.MaxPageText, brand.MaxPageLines),
 	fmt.Sprintf("The text of the link, of at most %d characters", brand.MaxLinkText),

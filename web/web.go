@@ -46,6 +46,10 @@ type Config struct {
 	// Submission are the addresses of SMTP submission, each with its kind of TLS: implicit,
 	// starttls or none.
 	Submission [][2]string
+	// PagesHost is the host of what all teams publish; empty: none.
+	PagesHost string
+	// Spool is the folder in which uploads wait for their turn; empty: that for temporary files.
+	Spool string
 	// SNS verifies requests to /ingest/ses; nil: all are refused.
 	SNS SNS
 
@@ -63,14 +67,14 @@ func New(cfg Config) *rest.Handler {
 func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	s := cfg.Server
 	h := rest.New(rest.Config{
-		Keys: s.Teams, Sessions: s.Accounts, ExportLog: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneHost: cfg.OneHost, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Teams, Sessions: s.Accounts, ExportLog: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneHost: cfg.OneHost, PagesHost: cfg.PagesHost, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, LogFaultsOnly: s.RequestLog.Off, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Unsupported: refuseUnsupported,
 		DocumentVersion: func() string { return strings.Join(s.Domains.Regions(), " ") },
 		RequestLog:      requestLog{s.RequestLog},
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.ProviderEvents, cfg.SNS)
-	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.Mail, s.Shares, s.Views, s.Brands)}
+	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.Mail, s.Shares, s.Views, s.Brands, s.Images)}
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	h.OnDocument(documentTags)
@@ -103,6 +107,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		audience.ImportRoutes{Service: s.Imports},
 		broadcasts.TemplateRoutes{Service: s.Templates, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		broadcasts.BlockRoutes{Service: s.Blocks},
+		broadcasts.ImageRoutes{Service: s.Images, Dir: cfg.Spool},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.Broadcasts},
 		broadcasts.ReviewRoutes{Service: s.Reviews, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},

@@ -31,6 +31,8 @@ type Base struct {
 	Load   *app.Load // counts the callers that wait; nil: not counted
 	// Metrics counts events; nil: not counted.
 	Metrics *metrics.Metrics
+	// Pictures lets one picture be decoded at a time, which may take 200 MB.
+	Pictures *TeamSemaphore
 	// PollEvery is how often workers look for changes by other processes. It is also the shortest
 	// interval between two runs of a cron job. NewBase sets SweepEvery.
 	PollEvery time.Duration
@@ -50,7 +52,7 @@ type Base struct {
 // settings of this process; a command that runs next to a server passes no regions. Error:
 // seal.ErrSeal for another master key.
 func NewBase(ctx context.Context, store *db.DB, sealer *app.Sealer, log *slog.Logger, load *app.Load, own Settings) (*Base, error) {
-	b := &Base{DB: store, Sealer: sealer, Log: log, Load: load, PollEvery: SweepEvery}
+	b := &Base{DB: store, Sealer: sealer, Log: log, Load: load, PollEvery: SweepEvery, Pictures: NewTeamSemaphore(1, maxWaitingPictures)}
 	b.Claiming, b.stop = context.WithCancel(context.Background())
 	b.Sending, b.abort = context.WithCancel(context.Background())
 	if err := b.CheckMasterKey(ctx); err != nil {
@@ -58,6 +60,9 @@ func NewBase(ctx context.Context, store *db.DB, sealer *app.Sealer, log *slog.Lo
 	}
 	return b, b.loadSettings(ctx, own)
 }
+
+// maxWaitingPictures bounds the uploaded pictures of one team that wait to be decoded.
+const maxWaitingPictures = 5
 
 // Draining reports whether the process is about to stop.
 func (s *Base) Draining() bool { return s.draining.Load() }

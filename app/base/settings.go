@@ -34,6 +34,7 @@ type Settings struct {
 	// each domain.
 	DNS        string `json:"dns,omitzero"`
 	BounceHost string `json:"bounce_host,omitzero"` // the host that receives bounces; empty: none
+	PagesHost  string `json:"pages_host,omitzero"`  // the host of what all teams publish, like images; empty: none
 	Cloud      bool   `json:"cloud,omitzero"`       // teams have plans
 	// Compat is how requests are read; empty: app.CompatStrict.
 	Compat app.Compat `json:"compat,omitzero"`

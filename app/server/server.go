@@ -43,6 +43,7 @@ import (
 	"mailer/app/tenants/accounts"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
+	"mailer/app/tenants/images"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 	"mailer/db"
@@ -97,7 +98,10 @@ type Config struct {
 	// OpenDNS opens the DNS zones of domains to publish records; nil: this process can't.
 	OpenDNS dnsplan.Open
 	// DNS is the HOST:PORT that Resolver asks; empty: the authoritative servers of each name.
-	DNS string
+	DNS       string
+	MaxImages int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
+	// PagesHost is the host of what all teams publish. Empty: none (for commands: that of the server).
+	PagesHost string
 	// BounceHost is the host name for bounces. Empty (also for commands): none.
 	BounceHost string
 	// WebhookTransport sends requests to webhooks. It checks addresses, follows no redirects, and
@@ -144,6 +148,7 @@ type Server struct {
 	// OwnInvitations are invitations that signed-in people accept.
 	OwnInvitations *accounts.OwnInvitations
 	Domains        *domains.Service
+	Images         *images.Service
 	Audience       *audience.Service
 	Imports        *audience.Imports
 	Previews       *audience.Previews
@@ -202,7 +207,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if s.Webhooks, err = webhooks.New(ctx, b, webhooksConfig(&cfg)); err != nil {
 		return nil, err
 	}
-	s.Teams = teams.New(b, s.Webhooks, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeQueues() }})
+	s.Teams = teams.New(b, s.Webhooks, teams.Config{MaxAttachments: cfg.MaxAttachments, MaxImages: cfg.MaxImages, OnPlan: func() { s.Delivery.WakeQueues() }})
 	s.Brands = teams.NewBrands(b)
 	s.Accounts = accounts.New(b, s.Teams)
 	s.Passkeys, s.Directory, s.OwnInvitations = accounts.NewPasskeys(s.Accounts), accounts.NewDirectory(s.Accounts), accounts.NewOwnInvitations(s.Accounts)
@@ -211,6 +216,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.NewDKIMKey != nil {
 		s.Domains.NewKey = cfg.NewDKIMKey
 	}
+	s.Images = images.New(b, s.Teams, cfg.Memory)
 	s.Audience = audience.New(b, s.Webhooks, s.Teams)
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
@@ -242,7 +248,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.RequestLog = requestlog.New(b, cfg.NoRequestLog)
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains)
-	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
+	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)
@@ -267,7 +273,7 @@ func (s *Server) tick(changed bool) {
 
 // settingsOf returns the settings that a configuration with routes implies.
 func settingsOf(cfg *Config) base.Settings {
-	own := base.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, DNS: cfg.DNS, Enforce: cfg.EnforceGuardrails, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Retention}
+	own := base.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, PagesHost: cfg.PagesHost, DNS: cfg.DNS, Enforce: cfg.EnforceGuardrails, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Retention}
 	if cfg.NoRelay || len(cfg.Routes) > 0 {
 		own.SetRelays(base.NewRelays(delivery.RegionSettings(delivery.RelaysOf(cfg.Routes), delivery.GroupByRegion(delivery.RelaysOf(cfg.Routes)), cfg.Capture)))
 	}

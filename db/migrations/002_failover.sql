@@ -5,7 +5,7 @@ CREATE TABLE regions (
   state      TEXT NOT NULL, -- JSON: which relay is active, since when and why
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-ALTER TABLE webhooks ADD COLUMN scope TEXT; -- 'server': an operator made it, also for events about the server; NULL: the team's
+ALTER TABLE webhooks ADD COLUMN webhook_scope TEXT; -- 'server': an operator made it, also for events about the server; NULL: the team's
 ALTER TABLE emails ADD COLUMN routed TEXT; -- the rules by which its relays were chosen, in words; NULL: none
 ALTER TABLE units ADD COLUMN part TEXT; -- of an email with recipients in several queues: the queue of those that it is sent to next; NULL: to all
 ALTER TABLE recipients ADD COLUMN queue TEXT; -- of an email with recipients in several queues: see units.part; NULL: that of the unit

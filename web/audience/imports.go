@@ -2,10 +2,8 @@ package audience
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"mime/multipart"
 	"net/http"
 	"reflect"
@@ -219,7 +217,7 @@ func documentImport(h *rest.Handler, registry *openapi.Registry, create *openapi
 	}
 	form.Required = []string{"file"}
 	create.RequestBody = &openapi.RequestBody{
-		Required: true, Content: map[string]*openapi.MediaType{formType: {Schema: h.Component("ImportContactsForm", form)}},
+		Required: true, Content: map[string]*openapi.MediaType{rest.FormType: {Schema: h.Component("ImportContactsForm", form)}},
 	}
 }
 
@@ -231,15 +229,13 @@ func presetNames() (out []any) {
 	return out
 }
 
-const formType = "multipart/form-data"
-
 func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, query *importQuery) (*importRefOutput, error) {
-	media, params, err := mime.ParseMediaType(x.RequestHeader.Get("Content-Type"))
-	if err != nil || media != formType || params["boundary"] == "" {
-		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
+	boundary, err := rest.FormBoundary(x.RequestHeader)
+	if err != nil {
+		return nil, err
 	}
 	id, err := r.Service.CreateImport(ctx, x.Key, func(file io.Writer) (contactfile.Input, error) {
-		in, err := readImport(x.Stream, params["boundary"], file)
+		in, err := readImport(x.Stream, boundary, file)
 		if err := x.Stream.Failure(); err != nil {
 			return in, err
 		}
@@ -260,62 +256,17 @@ func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, query 
 // maxImportField bounds each field but the file, in bytes.
 const maxImportField = 256 << 10
 
-// maxPartHeader bounds the header of each part, in bytes; package multipart allows 10 MB.
-const maxPartHeader = 64 << 10
-
-// headLimit reads a form and fails if a part's header is too long.
-type headLimit struct {
-	body io.Reader
-	head int // remaining bytes; negative: not in a header
-}
-
-var errLongHead = errors.New("the head of a part is too long")
-
-// Read implements io.Reader.
-func (l *headLimit) Read(p []byte) (int, error) {
-	if l.head == 0 {
-		return 0, errLongHead
-	}
-	if l.head > 0 {
-		p = p[:min(len(p), l.head)]
-	}
-	n, err := l.body.Read(p)
-	if l.head > 0 {
-		l.head -= n
-	}
-	return n, err
-}
-
 // readImport reads a form, whose fields may come in any order, and writes the file to file as it
 // arrives.
 func readImport(body io.Reader, boundary string, file io.Writer) (contactfile.Input, error) {
 	var form importForm
-	seen := map[string]bool{}
-	limit := &headLimit{body: body}
-	parts := multipart.NewReader(limit, boundary)
-	for {
-		limit.head = maxPartHeader
-		part, err := parts.NextRawPart()
-		limit.head = -1
-		if err == io.EOF { // wrapped, it would mean a truncated form
-			break
-		}
-		if err != nil {
-			return contactfile.Input{}, badForm()
-		}
-		name := part.FormName()
-		if seen[name] {
-			return contactfile.Input{}, app.Invalid(rest.MemberName(name), "is there more than once")
-		}
-		seen[name] = true
+	seen, err := rest.ReadForm(body, boundary, func(name string, part *multipart.Part) error {
 		if name == "file" {
 			form.fileName = part.FileName()
 		}
-		if err := form.take(name, part, file); err != nil {
-			return contactfile.Input{}, err
-		}
-	}
-	if _, err := io.Copy(io.Discard, body); err != nil { // an epilogue after the last part
+		return form.take(name, part, file)
+	})
+	if err != nil {
 		return contactfile.Input{}, err
 	}
 	if !seen["file"] {
@@ -324,21 +275,17 @@ func readImport(body io.Reader, boundary string, file io.Writer) (contactfile.In
 	return form.input(), nil
 }
 
-func badForm() error {
-	return app.Errorf(app.CodeInvalidPayload, "The request body is not valid multipart/form-data")
-}
-
 // take reads one part of the form.
 func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 	switch name {
 	case "file":
-		return copyPart(file, part)
+		return rest.CopyPart(file, part)
 	case "column_map", "segments", "topics", "on_conflict", "preset":
 	default:
 		return app.Errorf(app.CodeValidation, "%s", rest.UnknownField(rest.MemberName(name)))
 	}
 	var text strings.Builder
-	if err := copyPart(&text, io.LimitReader(part, maxImportField+1)); err != nil {
+	if err := rest.CopyPart(&text, io.LimitReader(part, maxImportField+1)); err != nil {
 		return err
 	}
 	if text.Len() > maxImportField {
@@ -361,31 +308,6 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 	}
 	// Wrapped in an object with its name, so that errors have the full path.
 	return rest.DecodeBody(fmt.Appendf(nil, "{%q:%s}", name, value), f)
-}
-
-// copyPart copies a part. It returns an error of w unchanged.
-func copyPart(w io.Writer, part io.Reader) error {
-	kept := &writeErrorKeeper{w: w}
-	_, err := io.Copy(kept, part)
-	if kept.err != nil {
-		return kept.err
-	}
-	if err != nil {
-		return badForm()
-	}
-	return nil
-}
-
-// writeErrorKeeper keeps the error of a writer, to distinguish it from errors of reading.
-type writeErrorKeeper struct {
-	w   io.Writer
-	err error
-}
-
-// Write implements io.Writer.
-func (k *writeErrorKeeper) Write(p []byte) (n int, err error) {
-	n, k.err = k.w.Write(p)
-	return n, k.err
 }
 
 func (f *importForm) input() contactfile.Input {

@@ -79,7 +79,7 @@ func TestManualLinks(t *testing.T) {
 }
 
 // maxWords is the maximum number of words of a page, tables and code included. A longer page is
-// split by subject.
+// split by subject, except for the generated table of cases of Liquid.
 const maxWords = 1200
 
 // countWords counts words that have a letter or a digit.
@@ -94,7 +94,7 @@ func countWords(text string) (n int) {
 
 func TestManualPagesAreShort(t *testing.T) {
 	for _, m := range readPages() {
-		if n := countWords(string(m.source)); n > maxWords {
+		if n := countWords(string(m.source)); n > maxWords && m.name != "liquid-cases" {
 			t.Errorf("%s.md has %d words, more than %d: split it by subject", m.name, n, maxWords)
 		}
 	}

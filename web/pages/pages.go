@@ -22,6 +22,7 @@ import (
 	"mailer/app/rules/brand"
 	"mailer/app/sending/mail"
 	"mailer/app/tenants/audience"
+	"mailer/app/tenants/images"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
@@ -102,7 +103,7 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 
 // Register adds the hosted pages, shared emails, mails in a browser, tracking URLs and logos. It returns a function
 // that answers with an error page.
-func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands) (errorPage func(*rest.Exchange, *rest.Error)) {
+func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands, images *images.Service) (errorPage func(*rest.Exchange, *rest.Error)) {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
@@ -113,7 +114,7 @@ func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, sha
 	registerTracking(h, opens, p)
 	registerShares(h, shares, p)
 	registerViews(h, views, p)
-	registerLogos(h, logos)
+	pictures{h, logos, images}.add()
 	return p.refuse
 }
 

@@ -129,7 +129,7 @@ func TestTricklingStreamIsCut(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, l := newFixture(t), tt.l
 				x, r := b.bodyOf(&l, "a", -1)
-				if err := b.handler.openStream(x, r); err != nil {
+				if err := b.handler.openStream(x, r, b.handler.limits.Upload); err != nil {
 					t.Fatal(err)
 				}
 				start := time.Now()

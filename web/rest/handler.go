@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"mailer/app"
+	"mailer/app/kit/fair"
 	"mailer/app/kit/metrics"
 	"mailer/app/rules/tracking"
 	"mailer/web/rest/openapi"
@@ -53,6 +54,8 @@ type Config struct {
 	BaseURL string
 	// OneHost: under other host names than that of BaseURL, only routes with AnyHost answer.
 	OneHost bool
+	// PagesHost is a host under which only routes with AnyHost answer, whatever OneHost is; empty: none.
+	PagesHost string
 	// RateLimit is the number of requests per second for each key; 0: no limit, and no ratelimit
 	// headers.
 	RateLimit int
@@ -92,6 +95,7 @@ type Handler struct {
 	baseURL         string
 	host            string // of baseURL
 	oneHost         bool
+	pagesHost       string
 	now             func() time.Time
 	limits          Limits
 	doc             *openapi.Document
@@ -111,6 +115,7 @@ type Handler struct {
 	failures        *failureLimiter
 	bodyBudget      *bodyBudget
 	answerBudget    *answerBudget
+	spool           *fair.Semaphore[string] // bytes of bodies in files, by team
 	exportLimiter   *exportLimiter
 	exportLog       ExportLog
 	proxies         proxies
@@ -132,6 +137,7 @@ func New(cfg Config) *Handler {
 		requestLog:      cfg.RequestLog,
 		logFaultsOnly:   cfg.LogFaultsOnly,
 		oneHost:         cfg.OneHost,
+		pagesHost:       cfg.PagesHost,
 		baseURL:         strings.TrimRight(cfg.BaseURL, "/"),
 		now:             cfg.Now,
 		limits:          cfg.Limits,
@@ -141,6 +147,7 @@ func New(cfg Config) *Handler {
 		failures:        newFailureLimiter(cfg.Now),
 		bodyBudget:      newBodyBudget(cfg.Limits, cfg.Log),
 		answerBudget:    newAnswerBudget(cfg.Limits.Answers, cfg.Log),
+		spool:           newSpool(),
 		exportLimiter:   newExportLimiter(),
 		exportLog:       cfg.ExportLog,
 		proxies:         cfg.TrustedProxies,

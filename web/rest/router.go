@@ -137,7 +137,7 @@ func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
 		}
 		return nil
 	case rt.Stream:
-		return h.openStream(x, r)
+		return h.openStream(x, r, cmp.Or(rt.MaxBody, h.limits.Upload))
 	case rt.Body:
 		return h.readBody(x, r, rt, maxSize)
 	}

@@ -17,22 +17,23 @@ const streamTimes = 30
 // part renews the deadline, as long as the body does not trickle. The handler must report Failure
 // before any error of its own.
 type Stream struct {
-	h     *Handler
-	x     *Exchange
-	body  io.Reader
-	left  int64     // remaining bytes
-	got   int64     // received bytes
-	start time.Time // of the arrival
-	ended bool      // read to its end
-	err   error     // for the caller
+	h       *Handler
+	x       *Exchange
+	body    io.Reader
+	left    int64 // remaining bytes
+	got     int64 // received bytes
+	maxSize int64
+	start   time.Time // of the arrival
+	ended   bool      // read to its end
+	err     error     // for the caller
 }
 
 // openStream prepares x.Stream. Errors: CodePayloadTooLarge by Content-Length;
 // CodeServiceUnavailable if there is no memory.
-func (h *Handler) openStream(x *Exchange, r *http.Request) error {
-	x.Stream = &Stream{h: h, x: x, body: r.Body, left: h.limits.Upload}
-	if r.ContentLength > h.limits.Upload {
-		return bodyTooLarge(h.limits.Upload)
+func (h *Handler) openStream(x *Exchange, r *http.Request, maxSize int64) error {
+	x.Stream = &Stream{h: h, x: x, body: r.Body, maxSize: maxSize, left: maxSize}
+	if r.ContentLength > maxSize {
+		return bodyTooLarge(maxSize)
 	}
 	x.bodyMemory.owner = ownerOf(x)
 	if _, err := h.bodyBudget.reserve(r.Context(), &x.bodyMemory, h.bodyBudget.large, streamMemory/2); err != nil {
@@ -63,7 +64,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	n, err := s.body.Read(p[:min(int64(len(p)), s.left+1)])
 	s.got += int64(n)
 	if s.left -= int64(n); s.left < 0 {
-		s.err = bodyTooLarge(s.h.limits.Upload)
+		s.err = bodyTooLarge(s.maxSize)
 		return 0, s.err
 	}
 	switch {

@@ -20,6 +20,7 @@ import (
 	"mailer/app/tenants/accounts"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
+	"mailer/app/tenants/images"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 )
@@ -30,6 +31,7 @@ type Dependencies struct {
 	Teams      *teams.Service
 	Accounts   *accounts.Service
 	Domains    *domains.Service
+	Images     *images.Service
 	Audience   *audience.Service
 	Mail       *mail.Service
 	Delivery   *delivery.Service
@@ -46,6 +48,7 @@ type Service struct {
 	teams      *teams.Service
 	accounts   *accounts.Service
 	domains    *domains.Service
+	images     *images.Service
 	audience   *audience.Service
 	mail       *mail.Service
 	delivery   *delivery.Service
@@ -64,7 +67,7 @@ type Service struct {
 
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
-	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, audience: o.Audience, mail: o.Mail,
+	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, images: o.Images, audience: o.Audience, mail: o.Mail,
 		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s

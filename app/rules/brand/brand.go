@@ -25,7 +25,7 @@ const (
 	// MinContrast is the minimum contrast of text with its background for WCAG 2.2 level AA.
 	MinContrast = 4.5
 	// LogoPath is the path of uploaded logos on every host of this server.
-	LogoPath = "/i/"
+	LogoPath = app.ImagePath
 	// MaxLogoBytes is the maximum size of an uploaded logo.
 	MaxLogoBytes = 512 << 10
 	// MaxLogoSide is the maximum width and height of an uploaded logo in pixels.

@@ -102,6 +102,7 @@ func FuzzAnySource(f *testing.F) {
 			f.Add(c.source)
 		}
 	}
+	f.Add("<a\xff" + strings.Repeat("\xfe", 70) + " x>") // lower case is longer
 	d := hostileEnv(f)
 	f.Fuzz(func(_ *testing.T, source string) {
 		for _, d.html = range []bool{false, true} {

@@ -13,9 +13,6 @@ type Scope struct {
 	Names map[string]app.PropertyType
 }
 
-// htmlType is the type of a variable that raw may output.
-const htmlType app.PropertyType = "html"
-
 // Check checks the names of a document against a scope, and that raw is used for variables of the
 // type html only. Errors: *Error.
 func (t *Template) Check(s Scope) error {
@@ -90,7 +87,7 @@ func (c *checker) token(tok *Token) error {
 	}
 	if tok.Kind == Output && tok.expr.last == "raw" {
 		name := tok.expr.first.name
-		if c.scope.Names[name] != htmlType || c.set[name] || slices.Contains(c.loops, name) {
+		if c.scope.Names[name] != app.HTMLVariable || c.set[name] || slices.Contains(c.loops, name) {
 			return tok.fault("uses raw on %s, which is no variable of the type html", name)
 		}
 	}
@@ -108,7 +105,7 @@ func (c *checker) name(use nameUse) (fault string) {
 		}
 	case !known:
 		return "uses " + app.Excerpt(use.name) + ", which is not declared"
-	case len(use.path) > 0 && use.path[0].key != "size" && kind != "list" && kind != "object":
+	case len(use.path) > 0 && use.path[0].key != "size" && kind != app.ListVariable && kind != app.ObjectVariable:
 		return "uses a part of " + use.name + ", which is of the type " + string(kind)
 	}
 	return ""

@@ -28,10 +28,17 @@ const (
 	addressQuery       // in the query or the fragment of an address
 	addressRest        // behind mailto: or tel:
 	wholeAddress       // all of an address
+	attributes         // of a tag of Liquid: within a tag of HTML, outside of values
 )
 
 // IsPlain reports whether c is plain text.
 func (c Context) IsPlain() bool { return c.place == plainText }
+
+// IsAttributes reports whether a tag of Liquid is within a tag of HTML, where blanks have no meaning.
+func (c Context) IsAttributes() bool { return c.place == attributes }
+
+// IsWholeAddress reports whether a value is all of an address, so that Escape may refuse it.
+func (c Context) IsWholeAddress() bool { return c.place == wholeAddress }
 
 // isAddress reports whether values are percent-encoded.
 func (c Context) isAddress() bool { return c.place >= addressPath && c.place <= addressRest }

@@ -150,7 +150,14 @@ func rounded(v Value, digits int, to rounding) Value {
 // fixed formats a number with a number of digits after the point. Halves are rounded away from 0,
 // as written in decimal: 1.005 becomes 1.01.
 func fixed(v Value, digits int) string {
-	r, ok := new(big.Rat).SetString(v.plain())
+	s := v.plain()
+	if _, fraction, _ := strings.Cut(s, "."); len(fraction) <= digits {
+		if fraction == "" && digits > 0 {
+			s += "."
+		}
+		return s + strings.Repeat("0", digits-len(fraction))
+	}
+	r, ok := new(big.Rat).SetString(s)
 	if !ok {
 		return "0"
 	}

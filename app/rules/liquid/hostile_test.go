@@ -90,15 +90,11 @@ func hostileValue(r *rand.Rand) string {
 type trial struct {
 	source   string
 	template *Template
-	flags    Value // an object
 }
 
 func newTrial(source string) (*trial, error) {
-	tokens, err := Scan(source)
+	tokens, err := ScanHTML(source)
 	if err != nil {
-		return nil, err
-	}
-	if err = CheckHTML(tokens); err != nil {
 		return nil, err
 	}
 	t, err := Build(tokens)
@@ -225,7 +221,7 @@ func randomDocument(r *rand.Rand) string {
 
 // TestRandomDocuments runs documents that CheckHTML accepts, whatever they are, with hostile values.
 func TestRandomDocuments(t *testing.T) {
-	randomDocuments(t, 3, 30_000)
+	randomDocuments(t, 3, 10_000)
 }
 
 func randomDocuments(t *testing.T, seed uint64, n int) {

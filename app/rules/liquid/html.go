@@ -42,9 +42,6 @@ func (h *htmlChecker) token(tok *Token) error {
 	if h.state == bareStart {
 		return tok.fault("has a value in an attribute without quotes, with more Liquid behind it: put the attribute in quotes")
 	}
-	if h.inValue() && h.kind == addressAttribute && h.cut == entity {
-		h.address = addressPosition{part: inOther}
-	}
 	switch {
 	case tok.Kind == Leaf:
 		return nil
@@ -134,7 +131,7 @@ func (h *htmlChecker) context() (c Context, fault string) {
 	case h.state == rawText && h.pending != "":
 		return c, "within an end tag"
 	case h.state == rawText && h.element == "style":
-		if c.place = styleSheet; h.cut == entity {
+		if c.place = styleSheet; h.cut {
 			return c, "after a backslash"
 		}
 	case h.state == rawText && (h.element == "title" || h.element == "textarea"):
@@ -163,7 +160,7 @@ func (h *htmlChecker) valueContext(c Context) (_ Context, fault string) {
 	case refusedAttribute:
 		return c, "in the attribute " + h.name + " of " + h.tag
 	case styleAttribute:
-		if c.place = styleText; h.cut == entity {
+		if c.place = styleText; h.cut {
 			return c, "after a backslash or an ampersand"
 		}
 	case addressAttribute:
@@ -192,6 +189,10 @@ func (h *htmlChecker) valueContext(c Context) (_ Context, fault string) {
 // control follows the branches of blocks. Build reports tags that do not fit together.
 func (h *htmlChecker) control(tok *Token) error {
 	name, last := tok.tag.name, len(h.blocks)-1
+	switch h.state {
+	case tagName, beforeName, attributeName, afterName, afterValue, boundary, boundaryBlank:
+		tok.Context.place = attributes
+	}
 	switch name {
 	case "if", "unless", "case", "for", "capture":
 		h.blocks = append(h.blocks, htmlBlock{tok: tok, begin: h.position, last: name})

@@ -164,6 +164,9 @@ func (p *addressPosition) next(r rune) bool {
 // schemes are the schemes after which a value can stand.
 var schemes = map[string]addressPart{"http": beforeHost, "https": beforeHost, "mailto": inRest, "tel": inRest}
 
+// isBehindHost reports whether the host or the scheme can't change any more.
+func (p addressPosition) isBehindHost() bool { return p.part >= inPath && p.part <= inRest }
+
 // merge returns the position after two branches: what is allowed after both.
 func (p addressPosition) merge(q addressPosition) addressPosition {
 	if p == q {
@@ -182,43 +185,48 @@ func (p addressPosition) merge(q addressPosition) addressPosition {
 	return addressPosition{part: inOther}
 }
 
-// cut is what the end of a text in an attribute may be a part of.
-type cut uint8
-
-const (
-	whole  cut = iota
-	entity     // a character reference, or an escape of a style
-)
-
-// cutAt returns the cut at the end of a text after another cut.
-func (c cut) cutAt(text string) cut {
+// cutOff returns the index at which a text ends with the beginning of a character reference, or of
+// an escape of a style, that other text may complete; marks begin them. An earlier text that ends so
+// is continued by letters and digits only: then the index is -1. len(text): neither.
+func cutOff(text, marks string) int {
 	for i := len(text) - 1; i >= 0; i-- {
-		switch b := text[i]; {
-		case b == '&' || b == '\\':
-			return entity
-		case b != '#' && !isWordRune(rune(b)):
-			return whole
+		switch c := text[i]; {
+		case strings.IndexByte(marks, c) >= 0:
+			return i
+		case c != '#' && !isWordRune(rune(c)):
+			return len(text)
 		}
 	}
-	return c
+	return -1
+}
+
+// isCut returns whether a style is cut off after a text, if it was before.
+func isCut(before bool, text, marks string) bool {
+	at := cutOff(text, marks)
+	return at >= 0 && at < len(text) || at < 0 && before
 }
 
 // value reads a part of an attribute's value, which ends before one of some characters.
 func (p *position) value(s, ends string) (rest, fault string) {
 	n := upTo(s, ends)
-	text := s[:n]
-	switch decoded := htmltext.AttributeText(text); p.kind {
+	switch text := s[:n]; p.kind {
 	case addressAttribute:
-		for _, r := range decoded {
-			if !p.address.next(r) {
-				return s, "has a value that is the whole address, with something after it"
+		cut := cutOff(text, "&")
+		if cut < 0 || n < len(s) {
+			cut = n
+		}
+		for i, part := range []string{text[:cut], text[cut:]} {
+			if i > 0 && part != "" && !p.address.isBehindHost() {
+				p.address = addressPosition{part: inOther}
+			}
+			for _, r := range htmltext.AttributeText(part) {
+				if !p.address.next(r) {
+					return s, "has a value that is the whole address, with something after it"
+				}
 			}
 		}
-		if p.cut = p.cut.cutAt(text); p.address.part >= inPath && p.address.part <= inRest {
-			p.cut = whole
-		}
 	case styleAttribute:
-		p.cut = max(p.cut.cutAt(text), p.cut.cutAt(decoded))
+		p.cut = isCut(p.cut, text, `&\`) || isCut(p.cut, htmltext.AttributeText(text), `\`)
 	}
 	if n == len(s) {
 		return "", ""
@@ -233,6 +241,6 @@ func (p *position) value(s, ends string) (rest, fault string) {
 		p.state = beforeName
 		n++
 	}
-	p.name, p.kind, p.address, p.cut = "", textAttribute, addressStart, whole
+	p.name, p.kind, p.address, p.cut = "", textAttribute, addressStart, false
 	return s[n:], ""
 }

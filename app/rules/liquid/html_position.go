@@ -17,7 +17,7 @@ type position struct {
 	name    string // of the attribute, in lower case
 	kind    attributeKind
 	address addressPosition
-	cut     cut    // of the attribute's value
+	cut     bool   // the style ends with the beginning of an escape
 	element string // element that contains raw text
 	pending string // begin of a mark that the next text may complete
 	foreign int    // open svg and math
@@ -130,7 +130,7 @@ func (p *position) inTag(s string) (rest, fault string) {
 		return s, ""
 	case afterName:
 		if c == '=' {
-			p.state, p.kind, p.address, p.cut = beforeValue, kindOf(p.tag, p.name), addressStart, whole
+			p.state, p.kind, p.address, p.cut = beforeValue, kindOf(p.tag, p.name), addressStart, false
 			return s[1:], ""
 		}
 	case beforeValue:
@@ -191,11 +191,18 @@ func upTo(s, characters string) int {
 // maxName limits the length of names that are told apart.
 const maxName = 64
 
+// addName adds a part to a name, in lower case as HTML has it.
 func addName(name, part string) string {
 	if room := maxName - len(name); len(part) > room {
 		part = part[:room]
 	}
-	return name + strings.ToLower(part)
+	lower := []byte(part)
+	for i, c := range lower {
+		if c >= 'A' && c <= 'Z' {
+			lower[i] += 'a' - 'A'
+		}
+	}
+	return name + string(lower)
 }
 
 // open reads what follows <, </ or <!.
@@ -281,7 +288,7 @@ const (
 // rawText reads the content of an element that is no HTML, up to its end tag.
 func (p *position) rawText(s string) (rest string) {
 	t := p.pending + s
-	p.pending, p.cut = "", p.cut.cutAt(s)
+	p.pending, p.cut = "", isCut(p.cut, s, `\\`)
 	if p.element == "plaintext" {
 		return ""
 	}
@@ -381,7 +388,7 @@ func merge(a, b position) (out position, ok bool) {
 		a.hidden |= b.hidden
 		b.hidden = a.hidden
 	}
-	a.cut = max(a.cut, b.cut)
+	a.cut = a.cut || b.cut
 	b.cut = a.cut
 	if a.inValue() && a.state == b.state && a.kind == addressAttribute {
 		a.address = a.address.merge(b.address)

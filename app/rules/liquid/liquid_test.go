@@ -1,9 +1,15 @@
 package liquid
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"mailer/app"
 )
 
 // textSink collects output as text. Placeholders are written as in the source.
@@ -29,14 +35,13 @@ var now = time.Date(2024, 3, 5, 9, 7, 2, 0, time.UTC)
 
 // render scans, builds and runs the document.
 func (d *document) render() (string, error) {
-	tokens, err := Scan(d.source)
+	scan := Scan
+	if d.html {
+		scan = ScanHTML
+	}
+	tokens, err := scan(d.source)
 	if err != nil {
 		return "", err
-	}
-	if d.html {
-		if err = CheckHTML(tokens); err != nil {
-			return "", err
-		}
 	}
 	t, err := Build(tokens)
 	if err != nil {
@@ -78,28 +83,162 @@ func fromJSON(t *testing.T, s string) Value {
 	return v
 }
 
-func TestSmoke(t *testing.T) {
-	values := fromJSON(t, `{"a": "x", "n": 7, "f": 2.50, "list": ["b", "a", "c"], "order": {"items": [{"name": "Tea", "price": 3.5}, {"name": "Cup", "price": 12}], "total": 120}, "contact": {"first_name": "Ada"}, "html": "<b>&</b>"}`)
-	for _, c := range [][2]string{
-		{"Hello {{ contact.first_name | default: 'there' }}!", "Hello Ada!"},
-		{"{{ contact.nope | default: 'there' }}", "there"},
-		{"{% if order.total > 100 %}big{% else %}small{% endif %}", "big"},
-		{"{% if order.total &gt;= 100 and n == 7 or f %}big{% endif %}", "big"},
-		{"{% for i in order.items %}{{ forloop.index }}. {{ i.name }} {{ i.price | number }}{% unless forloop.last %}, {% endunless %}{% endfor %}", "1. Tea 3.50, 2. Cup 12.00"},
-		{"{{ list | sort | join: ', ' | upcase }}", "A, B, C"},
-		{"{{ n | divided_by: 2 }} {{ n | divided_by: 2.0 }} {{ 0.1 | plus: 0.2 }} {{ f }}", "3 3.5 0.3 2.5"},
-		{"a {%- assign x = n | times: 3 -%} b {{- x -}} c", "ab21c"},
-		{"{% case n %} {% when 1, 2 %}a{% when 6 or 7 %}b{% else %}c{% endcase %}", "b"},
-		{"{% for i in (1..5) reversed limit: 3 %}{{ i }}{% if i == 2 %}{% break %}{% endif %}{% endfor %}", "32"},
-		{"{% raw %}{{ x }} {{{ A|b }}}{% endraw %}{% comment %}{{{ {% endcomment %}{% # don't %}.", "{{ x }} {{{A|b}}}."},
-		{"{% capture x %}[{{ a }}]{% endcapture %}{{ x }}{{ x | append: x | size }}", "[x]6"},
-		{"{% for i in list %}{% cycle 'odd', 'even' %} {% endfor %}", "odd even odd "},
-		{"{{ 'now' | date: '%Y-%m-%d %H:%M:%S %-d %B %j' }}", "2024-03-05 09:07:02 5 March 065"},
-		{"{{ 'March 14, 2016' | date: '%b %d, %y' }} {{ 'x' | date: '%Y' }}", "Mar 14, 16 x"},
+func TestContactKeys(t *testing.T) {
+	tokens, err := Scan(`{{ contact.b | default: contact.a }}{% if x[contact["c"]] == contact.b.size %}{% endif %}{% for i in (1..contact.d) limit: contact.e %}{% cycle contact.f %}{% endfor %}{{ "contact.g" }}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := Build(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := built.ContactKeys(); !slices.Equal(got, []string{"a", "b", "c", "d", "e", "f"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestMissingValues(t *testing.T) {
+	for source, want := range map[string]string{
+		"{{ contact.nothing }}":                                       "contact.nothing",
+		"{{ contact.empty }}":                                         "contact.empty",
+		"{{ contact.full }}":                                          "",
+		"{{ nothing }}":                                               "",
+		"{{ contact.nothing | upcase }}":                              "contact.nothing",
+		"{{ contact.nothing | default: 'x' }}":                        "",
+		"{{ contact.nothing | default: contact.empty }}":              "contact.empty",
+		"{{ contact.full | default: contact.empty }}":                 "",
+		"{{ contact.nothing | default: contact.empty | default: 1 }}": "",
+		"{{ 'x' | append: contact.nothing }}":                         "contact.nothing",
+		"{{ 'x' | append: contact.nothing | default: 1 }}":            "",
+		"{{ contact.nothing | default: 1 | append: contact.empty }}":  "contact.empty",
+		"{% if contact.nothing %}{% endif %}":                         "",
+		"{% assign x = contact.nothing %}{{ x }}":                     "",
+		"{% if false %}{{ contact.nothing }}{% endif %}":              "",
+		"{% cycle contact.nothing %}":                                 "contact.nothing",
 	} {
-		d := document{source: c[0], values: values}
-		if got, err := d.render(); err != nil || got != c[1] {
-			t.Errorf("%s: %q %v, want %q", c[0], got, err, c[1])
+		d := document{source: source, values: fromJSON(t, `{"contact": {"full": "x", "empty": ""}}`)}
+		if _, err := d.render(); err != nil || strings.Join(d.missing, " ") != want {
+			t.Errorf("%s: %q %v, want %q", source, d.missing, err, want)
 		}
+	}
+}
+
+func TestRemovedAddresses(t *testing.T) {
+	d := document{source: `<a href="{{ a }}"><a href="{{ b }}"><a href="{{ c }}">`, html: true, values: fromJSON(t, `{"a": "javascript:x", "b": "tel:1"}`)}
+	if _, err := d.render(); err != nil || !slices.Equal(d.removed, []string{"{{ a }}", "{{ c }}"}) {
+		t.Errorf("%q %v", d.removed, err)
+	}
+}
+
+// A document in HTML may be cut anew: other texts and leaves between the tokens of Scan.
+func TestBuildOfOtherTokens(t *testing.T) {
+	tokens, err := ScanHTML(`<a href="https://example.com/?{{ a }}">{% if b %}{{ a }}{% endif %}</a>`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := Token{Kind: Leaf, Leaf: 7}
+	all := append([]Token{{Kind: Text, Text: "<p>"}, leaf, tokens[1], leaf}, tokens[3:]...)
+	built, err := Build(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := leafSink{}
+	names := map[string]Value{"a": String("< "), "b": Bool(true)}
+	if err = built.Run(&Env{Lookup: func(name string) (Value, bool) { v, ok := names[name]; return v, ok }}, &sink); err != nil {
+		t.Fatal(err)
+	}
+	if got := sink.String(); got != "<p>[7]%3C%20[7]&lt; </a>" {
+		t.Errorf("%q", got)
+	}
+}
+
+// leafSink writes leaves in brackets.
+type leafSink struct{ textSink }
+
+func (s *leafSink) Leaf(tok *Token) { fmt.Fprintf(s, "[%v]", tok.Leaf) }
+
+func TestContextEscapesPlaceholders(t *testing.T) {
+	tokens, err := ScanHTML(`<p title={{{A}}}>{{{A}}}</p><a href="{{{A}}}"><a href="https://x.example/?{{{A}}}"><svg>{{{A}}}</svg><!--{{{A}}}-->`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, tok := range tokens {
+		if tok.Kind == Placeholder {
+			v, ok := tok.Context.Escape("a <b")
+			got = append(got, fmt.Sprint(v, " ", ok))
+		}
+	}
+	if want := []string{"a&#32;&lt;b true", "a &lt;b true", " false", "a%20%3Cb true", "a&#32;&lt;b true", "a&#32;&lt;b true"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if !(Context{}).IsPlain() || tokens[1].Context.IsPlain() {
+		t.Error("only the zero value is plain text")
+	}
+}
+
+func TestFromJSON(t *testing.T) {
+	for source, want := range map[string]string{
+		`[1, 2.5, "a", true, null, {"b": [3], "b": 4}]`: "",
+		`[[[[[1]]]]]`:                            "",
+		`[[[[[[1]]]]]]`:                          "must not nest lists and objects more than 5 deep",
+		`{"a": `:                                 "must be valid JSON",
+		`[1`:                                     "must be valid JSON",
+		`{"a"`:                                   "must be valid JSON",
+		``:                                       "must be valid JSON",
+		`1 2`:                                    "must be one JSON value",
+		`"` + strings.Repeat("x", maxJSON) + `"`: "must not be longer than 65536 bytes",
+	} {
+		if _, err := FromJSON([]byte(source)); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%.20s: %v, want %q", source, err, want)
+		}
+	}
+}
+
+func TestFromProperty(t *testing.T) {
+	for _, c := range []struct {
+		property app.PropertyValue
+		want     string
+	}{
+		{app.PropertyValue{Type: app.StringProperty, Text: "a"}, "a"},
+		{app.PropertyValue{Type: app.NumberProperty, Number: 7}, "7"},
+		{app.PropertyValue{Type: app.NumberProperty, Number: 7.25}, "7.25"},
+		{app.PropertyValue{Type: app.NumberProperty, Number: 1e300}, app.PropertyValue{Type: app.NumberProperty, Number: 1e300}.String()},
+		{app.PropertyValue{Type: app.BooleanVariable, Text: "true"}, "true"},
+		{app.PropertyValue{Type: app.ListVariable, Text: "[1,2]"}, "12"},
+		{app.PropertyValue{Type: app.ListVariable, Text: "["}, ""},
+		{app.PropertyValue{Type: app.HTMLVariable, Text: "<b>"}, "<b>"},
+	} {
+		if got := (&run{}).string(FromProperty(c.property)); got != c.want {
+			t.Errorf("%+v: %q", c.property, got)
+		}
+	}
+	if v := FromProperty(app.PropertyValue{Type: app.NumberProperty, Number: 7}); divide(v, integer(2)).plain() != "3" {
+		t.Error("a whole number of a property is no integer")
+	}
+}
+
+// Mail that was written without Liquid in mind must be accepted.
+func TestHTMLOfOthersIsAccepted(t *testing.T) {
+	names, err := filepath.Glob("../../testing/apptest/testdata/htmltext/*.html")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = ScanHTML(strings.Replace(string(source), "</body>", "{{ a }}</body>", 1)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	const outlook = `<!doctype html><html xmlns:v="urn:schemas-microsoft-com:vml"><head><!--[if !mso]><!--><meta http-equiv="X-UA-Compatible" content="IE=edge"><!--<![endif]-->
+<!--[if mso]><noscript><xml><o:OfficeDocumentSettings></o:OfficeDocumentSettings></xml></noscript><![endif]--><!--[if lte mso 11]><style type="text/css">.mj { width:100% !important; }</style><![endif]-->
+<style>@media only screen and (min-width:480px) { .a>b { width:100%!important } } /* <!-- */</style></head><body>
+<!--[if mso | IE]><table align="center" style="width:{{ w }}px;" width="{{ w }}"><tr><td style="line-height:0px;"><![endif]--><div>{{ a }} - - {{ b }}</div><!--[if mso | IE]></td></tr></table><![endif]-->
+<!--[if gte mso 9]><v:rect fill="true" style="width:{{ w }}px"><v:fill type="tile" src="https://example.com/{{ a }}.png" color="{{ c }}"/><![endif]--><![if !mso]><p>{{ a }}</p><![endif]></body></html>`
+	if _, err := ScanHTML(outlook); err != nil {
+		t.Error(err)
 	}
 }

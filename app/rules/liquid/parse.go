@@ -2,6 +2,7 @@ package liquid
 
 import (
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 
@@ -99,6 +100,7 @@ type parser struct {
 	token  *Token
 	source string
 	base   int // offset of source in the token
+	html   bool
 	at     int
 	now    lexeme
 	err    error // the first fault
@@ -114,11 +116,10 @@ func (p *parser) fail(at int, format string, args ...any) {
 
 // missing fails because of what stands where something else was expected.
 func (p *parser) missing(what string) {
-	found := "the end of " + p.token.Text[:2]
-	if p.now.kind != endLexeme {
-		found = "`" + app.Excerpt(p.now.text) + "`"
+	if p.now.kind == endLexeme {
+		p.fail(p.now.at, "ends where %s", what)
 	}
-	p.fail(p.now.at, "has %s where %s", found, what)
+	p.fail(p.now.at, "has `%s` where %s", app.Excerpt(p.now.text), what)
 }
 
 // blank returns the length of the blank at the beginning of s; 0: there is none. Visual editors
@@ -191,7 +192,9 @@ func (p *parser) quoted(s, quote string) int {
 		p.fail(p.at, "has a text without its closing quote")
 		return 0
 	}
-	p.now.kind, p.now.text = textLexeme, text
+	if p.now.kind, p.now.text = textLexeme, text; p.html {
+		p.now.text = html.UnescapeString(text)
+	}
 	return len(text) + 2*len(quote)
 }
 

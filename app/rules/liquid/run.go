@@ -312,6 +312,9 @@ func (r *run) operand(o *operand, report bool) Value {
 	if !r.spend(1) || o.name == "" {
 		return o.literal
 	}
+	if o.name == "forloop" {
+		return r.forloop(o.path)
+	}
 	v := r.named(o)
 	for i := range o.path {
 		step := &o.path[i]
@@ -336,9 +339,6 @@ func (r *run) named(o *operand) Value {
 		v, _ := r.env.Lookup(o.contact)
 		return v
 	}
-	if o.name == "forloop" && len(r.loops) > 0 {
-		return r.forloop()
-	}
 	for i := len(r.loops) - 1; i >= 0; i-- {
 		if r.loops[i].variable == o.name {
 			return r.loops[i].value
@@ -351,30 +351,34 @@ func (r *run) named(o *operand) Value {
 	return v
 }
 
-// forloop returns an object with the state of the innermost loop.
-func (r *run) forloop() Value {
-	var parent Value
-	for i := range r.loops {
-		l := &r.loops[i]
-		v := listOf([]Value{
-			integer(int64(l.index + 1)), integer(int64(l.index)), Bool(l.index == 0), Bool(l.index == l.length-1),
-			integer(int64(l.length)), integer(int64(l.length - l.index)), integer(int64(l.length - l.index - 1)), parent,
-		})
-		v.kind, v.list.keys, v.list.index = objectKind, forloopKeys, forloopIndex
-		parent = v
+// forloop returns the part of forloop that a path names: of the innermost loop, or of those around
+// it with parentloop.
+func (r *run) forloop(path []pathStep) Value {
+	at := len(r.loops) - 1
+	for len(path) > 1 && path[0].key == "parentloop" {
+		at, path = at-1, path[1:]
 	}
-	return parent
-}
-
-var (
-	forloopKeys  = []string{"index", "index0", "first", "last", "length", "rindex", "rindex0", "parentloop"}
-	forloopIndex = map[string]int{}
-)
-
-func init() {
-	for i, key := range forloopKeys {
-		forloopIndex[key] = i
+	if at < 0 || len(path) != 1 {
+		return Value{}
 	}
+	l := &r.loops[at]
+	switch path[0].key {
+	case "index":
+		return integer(int64(l.index + 1))
+	case "index0":
+		return integer(int64(l.index))
+	case "rindex":
+		return integer(int64(l.length - l.index))
+	case "rindex0":
+		return integer(int64(l.length - l.index - 1))
+	case "first":
+		return Bool(l.index == 0)
+	case "last":
+		return Bool(l.index == l.length-1)
+	case "length":
+		return integer(int64(l.length))
+	}
+	return Value{}
 }
 
 // expression returns the value of an expression. output is its token if it is written: then missing
@@ -429,111 +433,4 @@ func (r *run) replaces(v Value, f *filterCall) bool {
 		return false
 	}
 	return !v.isTrue() || v.isEmpty()
-}
-
-// condition evaluates a condition from the right.
-func (r *run) condition(c *condition) bool {
-	last := len(c.parts) - 1
-	is := r.comparison(&c.parts[last])
-	for i := last - 1; i >= 0 && r.err == nil; i-- {
-		if part := r.comparison(&c.parts[i]); c.ands[i] {
-			is = part && is
-		} else {
-			is = part || is
-		}
-	}
-	return is
-}
-
-func (r *run) comparison(c *comparison) bool {
-	if c.operator == "" {
-		return c.left.blank || c.left.empty || r.operand(&c.left, false).isTrue()
-	}
-	left := r.operand(&c.left, false)
-	switch c.operator {
-	case "==", "!=", "<>":
-		if c.left.blank || c.left.empty {
-			return r.equals(r.operand(&c.right, false), &c.left) == (c.operator == "==")
-		}
-		return r.equals(left, &c.right) == (c.operator == "==")
-	case "contains":
-		return r.contains(left, r.operand(&c.right, false))
-	}
-	right := r.operand(&c.right, false)
-	n, ok := compare(left, right)
-	if !ok || !r.spend(min(left.weight(), right.weight())) {
-		return false
-	}
-	switch c.operator {
-	case "<":
-		return n < 0
-	case "<=":
-		return n <= 0
-	case ">":
-		return n > 0
-	}
-	return n >= 0
-}
-
-// equals compares a value with an operand, which may be blank or empty.
-func (r *run) equals(v Value, o *operand) bool {
-	switch {
-	case o.blank:
-		return r.spend(v.weight()) && v.isBlank()
-	case o.empty:
-		return v.isEmpty()
-	}
-	return r.same(v, r.operand(o, false))
-}
-
-// same reports whether two values are equal.
-func (r *run) same(a, b Value) bool {
-	if !r.spend(1 + min(a.weight(), b.weight())) {
-		return false
-	}
-	if c, ok := compare(a, b); ok {
-		return c == 0
-	}
-	if a.kind != b.kind {
-		return false
-	}
-	if a.list == nil || a.list == b.list {
-		return a.bits == b.bits
-	}
-	if len(a.list.values) != len(b.list.values) {
-		return false
-	}
-	for i, v := range a.list.values {
-		other := b.list.values[i]
-		if a.kind == objectKind {
-			at, ok := b.list.index[a.list.keys[i]]
-			if !ok {
-				return false
-			}
-			other = b.list.values[at]
-		}
-		if !r.same(v, other) {
-			return false
-		}
-	}
-	return true
-}
-
-func (r *run) contains(v, part Value) bool {
-	if !r.spend(v.weight()+part.weight()) || part.kind == nilKind {
-		return false
-	}
-	switch v.kind {
-	case stringKind:
-		return strings.Contains(v.text, r.string(part))
-	case objectKind:
-		_, ok := v.list.index[part.text]
-		return ok && part.kind == stringKind
-	}
-	for _, item := range v.items() {
-		if r.same(item, part) {
-			return true
-		}
-	}
-	return false
 }

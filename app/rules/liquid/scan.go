@@ -12,36 +12,46 @@ import (
 // the tokens. It takes linear time. Errors: *Error.
 func Scan(source string) ([]Token, error) {
 	s := &scanner{source: source, line: 1, column: 1}
-	for s.at < len(source) {
-		open := s.opening(s.at)
-		s.text(open)
-		if open == len(source) {
-			break
-		}
-		var err error
-		switch {
-		case strings.HasPrefix(source[open:], "{{{"):
-			err = s.placeholder()
-		case source[open+1] == '{':
-			err = s.output()
-		default:
-			err = s.tag()
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := s.scan()
+	return s.tokens, err
+}
+
+// ScanHTML is Scan for HTML, with CheckHTML. Texts in quotes within outputs and tags are HTML too:
+// their character references are decoded.
+func ScanHTML(source string) ([]Token, error) {
+	s := &scanner{source: source, html: true, line: 1, column: 1}
+	if err := s.scan(); err != nil {
+		return nil, err
 	}
-	return s.tokens, nil
+	return s.tokens, CheckHTML(s.tokens)
 }
 
 type scanner struct {
 	source string
+	html   bool
 	at     int
 	tokens []Token
 	trim   bool // the next text loses its blanks at the left
 
 	counted      int // line and column are those of this offset
 	line, column int
+}
+
+func (s *scanner) scan() (err error) {
+	for err == nil && s.at < len(s.source) {
+		open := s.opening(s.at)
+		s.text(open)
+		switch rest := s.source[open:]; {
+		case rest == "":
+		case strings.HasPrefix(rest, "{{{"):
+			err = s.placeholder()
+		case rest[1] == '{':
+			err = s.output()
+		default:
+			err = s.tag()
+		}
+	}
+	return err
 }
 
 // opening returns the next "{{" or "{%" at or after an offset, or the end of the source.
@@ -114,7 +124,7 @@ func (s *scanner) markup(t *Token, kind Kind, end string) (p *parser, trim bool,
 		return nil, false, t.fault("opens %s, which never ends with %s", s.source[s.at:from], end)
 	}
 	*t = s.token(kind, closing+2)
-	p = &parser{token: t, source: s.source[from:closing], base: 2}
+	p = &parser{token: t, source: s.source[from:closing], base: 2, html: s.html}
 	if rest, ok := strings.CutPrefix(p.source, "-"); ok {
 		p.source, p.base = rest, 3
 		s.trimLast(t.Offset)

@@ -96,7 +96,7 @@ func FromProperty(p app.PropertyValue) Value {
 	switch p.Type {
 	case app.NumberProperty:
 		return Number(p.Number)
-	case "boolean", "list", "object":
+	case app.BooleanVariable, app.ListVariable, app.ObjectVariable:
 		v, _ := FromJSON([]byte(p.Text))
 		return v
 	}

@@ -30,19 +30,20 @@ type Terms struct {
 	Domains     int
 	Contacts    int
 	Attachments int64 // decoded bytes in one email
+	Images      int64 // bytes of all images
 }
 
 // Terms returns the limits of a plan; ok is false for an unknown name.
 func (n Name) Terms() (Terms, bool) {
 	switch n {
 	case Free:
-		return Terms{PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20}, true
+		return Terms{PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20, Images: 100 << 20}, true
 	case Starter:
-		return Terms{PerDay: 1500, Domains: 10, Attachments: 1 << 20}, true
+		return Terms{PerDay: 1500, Domains: 10, Attachments: 1 << 20, Images: 250 << 20}, true
 	case Pro:
-		return Terms{PerMonth: 100_000, OverageUSD: 0.30, Attachments: 5 << 20}, true
+		return Terms{PerMonth: 100_000, OverageUSD: 0.30, Attachments: 5 << 20, Images: 500 << 20}, true
 	case Scale:
-		return Terms{PerMonth: 500_000, OverageUSD: 0.20, Attachments: 10 << 20}, true
+		return Terms{PerMonth: 500_000, OverageUSD: 0.20, Attachments: 10 << 20, Images: 1 << 30}, true
 	}
 	return Terms{}, false
 }

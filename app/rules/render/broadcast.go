@@ -230,7 +230,7 @@ func (b *textBuilder) done() *compiledText {
 // done returns the text of a field. Errors: CodeValidation.
 func (c *compiler) done(field string, b *textBuilder) (*compiledText, error) {
 	t := b.done()
-	if !b.liquid {
+	if !b.liquid && !c.mail.deriveText { // which is written beside the HTML
 		return t, nil
 	}
 	return t, c.build(field, t)
@@ -502,7 +502,7 @@ func (b *Broadcast) Partial(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail 
 
 // subjectOf returns the subject of the mail to one recipient.
 func (b *Broadcast) subjectOf(f *fillState) string {
-	return app.CutText(b.subject.body(f).String(), app.MaxSubject)
+	return app.CutText(app.OneLine(b.subject.body(f).String()), app.MaxSubject)
 }
 
 // bodies returns the bodies of the mail to one recipient.

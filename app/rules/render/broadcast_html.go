@@ -7,6 +7,7 @@ import (
 
 	nethtml "golang.org/x/net/html"
 
+	"mailer/app"
 	"mailer/app/kit/htmltext"
 	"mailer/app/rules/liquid"
 	"mailer/app/rules/tracking"
@@ -41,10 +42,15 @@ func (c *compiler) html() error {
 	return err
 }
 
+// changesText reports whether text derived from HTML may depend on more than the value of a mark.
+func (m mark) changesText() bool {
+	return m.token != nil && (m.token.Kind == liquid.Tag || m.token.Context.IsWholeAddress() && !app.IsPageKey(m.Key))
+}
+
 // derivedText compiles the text derived from marked HTML. Fallbacks are HTML there. With tags of
-// Liquid the text is derived from the HTML of each recipient.
+// Liquid, or addresses that are a value, it is derived from the HTML of each recipient.
 func (c *compiler) derivedText(marks *marks, source string) error {
-	if slices.ContainsFunc(marks.list, func(m mark) bool { return m.token != nil && m.token.Kind == liquid.Tag }) {
+	if slices.ContainsFunc(marks.list, mark.changesText) {
 		c.mail.deriveText = true
 		return nil
 	}
@@ -64,7 +70,7 @@ func (c *compiler) derivedText(marks *marks, source string) error {
 		}
 		out.add(strings.TrimSuffix(before, brace))
 		at := len(whole) - len(source) + len(before)
-		if p.token != nil {
+		if p.isLiquid() {
 			out.token(textOutput(p.token, inQuery(strings.TrimSuffix(whole[:at], brace))))
 			source = after
 			continue
@@ -147,8 +153,13 @@ func (h *htmlCompiler) parts(from, to int) (out []textPart) {
 		if !found {
 			return append(out, textPart{text: before})
 		}
-		if p.token != nil {
+		if p.isLiquid() {
 			out = append(out, textPart{text: before, token: p.token})
+			from = to - len(after)
+			continue
+		}
+		if p.token != nil {
+			out = append(out, textPart{text: before, slot: h.liquidSlot(p)})
 			from = to - len(after)
 			continue
 		}

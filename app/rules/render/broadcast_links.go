@@ -115,7 +115,7 @@ func (h *htmlCompiler) filledLink(link numberedLink, before, after string) *fill
 	l := &filledLink{before: before, after: after, number: link.number, value: h.parts(link.From, link.To)}
 	rest := link.Target
 	for _, part := range l.value {
-		if part.token != nil {
+		if part.token != nil || part.slot != nil && h.broadcast.Syntax == app.LiquidSyntax { // known in encoded form only
 			l.target = nil
 			return l
 		}

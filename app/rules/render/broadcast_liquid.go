@@ -32,7 +32,7 @@ func (c *compiler) marked(m *marks, field, s string, plain func(string) string) 
 	if err != nil {
 		return "", err
 	}
-	if plain != nil {
+	if plain != nil { // it becomes text of the HTML
 		for i := range tokens {
 			tokens[i].Placeholder.Fallback = plain(tokens[i].Placeholder.Fallback)
 			if tokens[i].Kind == liquid.Text {
@@ -44,6 +44,15 @@ func (c *compiler) marked(m *marks, field, s string, plain func(string) string) 
 		}
 	}
 	return m.putTokens(tokens), nil
+}
+
+// liquidSlot returns the slot of a placeholder in the HTML of a document with Liquid.
+func (c *compiler) liquidSlot(m mark) *slot {
+	context := m.token.Context
+	return c.slot(m.Placeholder, m.Fallback, func(v string) string {
+		escaped, _ := context.Escape(v)
+		return escaped
+	})
 }
 
 // scan returns the tokens of a part, and notes what it reads of the contact. Errors:

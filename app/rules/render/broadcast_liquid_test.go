@@ -74,6 +74,29 @@ func TestTrackedLinksWithLiquid(t *testing.T) {
 	}
 }
 
+// Tags of Liquid within tags of HTML, addresses that are none, and references in quotes.
+func TestPositionsOfLiquid(t *testing.T) {
+	fields := map[string]string{"first_name": "A&B x", "property:url": "javascript:alert(1)", "property:ok": "https://b.example/?x=1&y=2"}
+	track := &app.Tracking{Base: "https://t.example", Click: true}
+	for _, c := range []struct{ name, in, html, text string }{
+		{"tag after a name", `<a{% if contact.ok %} class="y"{% endif %} href="https://a.example/">l</a>`, `<a   class="y"   href="https://t.example/`, "l (https://a.example/)"},
+		{"attribute before another one", `<a {% if contact.no %}class="y" {% endif %}href="https://a.example/">l</a>`, `href="https://t.example/`, "l (https://a.example/)"},
+		{"value that is no address", `<a href="{{ contact.url }}">l</a>`, `<a href="">l</a>`, "l"},
+		{"placeholder that is no address", `<a href="{{{contact.url}}}">l</a>`, `<a href="">l</a>`, "l"},
+		{"whole address", `<a href="{{{contact.ok}}}">l</a><a href="{{ contact.ok }}">m</a>`, `<a href="https://t.example/`, "l (https://b.example/?x=1&y=2)m (https://b.example/?x=1&y=2)"},
+		{"placeholder in a query", `<a href="https://a.example/?q={{{FIRST_NAME}}}">l</a>`, `<a href="https://t.example/`, "l (https://a.example/?q=A%26B%20x)"},
+		{"placeholder in a style", `<p style="color:{{{contact.url}}}">l</p>`, `<p style="color:javascriptalert1">l</p>`, "l"},
+		{"reference in quotes", `<p>{{ contact.no | default: "Tom &amp; Co" }}</p>`, `<p>Tom &amp; Co</p>`, "Tom & Co"},
+	} {
+		b := liquidBroadcast(c.in)
+		b.Snapshot.Tracking = track
+		m := rendered(t, b, fields)
+		if !strings.Contains(m.HTML, c.html) || strings.Contains(m.HTML, `"https://a.example`) || strings.TrimSuffix(m.Text, "\n") != c.text {
+			t.Errorf("%s:\nhtml %q, want %q\ntext %q, want %q", c.name, m.HTML, c.html, m.Text, c.text)
+		}
+	}
+}
+
 func TestLimitOfLiquid(t *testing.T) {
 	b := liquidBroadcast(`{% for i in (1..100000) %}{{ contact.first_name }}{% endfor %}`)
 	mail := compileTest(t, b)

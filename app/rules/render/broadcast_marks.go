@@ -21,12 +21,15 @@ type marks struct {
 // mark is what a mark stands for: a placeholder, or an output or a tag of Liquid.
 type mark struct {
 	app.Placeholder
-	token *liquid.Token // nil: a placeholder
+	token *liquid.Token // nil: a placeholder of a plain document
 }
+
+// isLiquid reports whether the mark is an output or a tag.
+func (m mark) isLiquid() bool { return m.token != nil && m.token.Kind != liquid.Placeholder }
 
 // String returns the mark as it is written in the content.
 func (m mark) String() string {
-	if m.token != nil {
+	if m.isLiquid() {
 		return m.token.Text
 	}
 	return m.Placeholder.String()
@@ -75,19 +78,22 @@ func (m *marks) of(p app.Placeholder) string {
 
 func (m *marks) word(n int) string { return m.prefix + strconv.Itoa(n) + "x" }
 
-// putTokens joins tokens, each but text replaced by a mark.
+// putTokens joins tokens, each but text replaced by a mark. Within tags of HTML there are blanks
+// around it, so that it does not become part of a name.
 func (m *marks) putTokens(tokens []liquid.Token) string {
 	var b strings.Builder
 	for i := range tokens {
-		switch t := &tokens[i]; t.Kind {
-		case liquid.Text:
+		t := &tokens[i]
+		if t.Kind == liquid.Text {
 			b.WriteString(t.Text)
-		case liquid.Placeholder:
-			b.WriteString(m.of(t.Placeholder))
-		default:
-			b.WriteString(m.word(len(m.list)))
-			m.list = append(m.list, mark{token: t})
+			continue
 		}
+		word := m.word(len(m.list))
+		if t.Kind == liquid.Tag && t.Context.IsAttributes() {
+			word = " " + word + " "
+		}
+		b.WriteString(word)
+		m.list = append(m.list, mark{t.Placeholder, t})
 	}
 	return b.String()
 }

@@ -73,14 +73,11 @@ type templateRenderer struct {
 
 // render renders a part. escape escapes the value of a placeholder.
 func (r *templateRenderer) render(field, source string, escape func(string) string, limit int) (string, error) {
-	t, tokens, err := scanPart(field, source, templateScope(r.content))
+	t, _, err := scanPart(field, source, templateScope(r.content))
 	if err != nil {
 		return "", err // published templates are valid
 	}
 	out := &templateSink{renderer: r, escape: escape, limit: limit}
-	if field == "html" {
-		out.bare = bareTokens(source, tokens)
-	}
 	err = t.Run(r.env, out)
 	switch {
 	case errors.Is(err, liquid.ErrLimit):
@@ -93,28 +90,10 @@ func (r *templateRenderer) render(field, source string, escape func(string) stri
 	return breakOtherTags(out.text.String(), out.links), nil
 }
 
-// bareTokens returns the offsets of placeholders within tags without quotes around them.
-func bareTokens(source string, tokens []liquid.Token) map[int]bool {
-	m := newMarks(source)
-	marked := m.putTokens(tokens)
-	inTags, bare := m.bare(marked), map[int]bool{}
-	from := 0
-	for i := range tokens {
-		if tokens[i].Kind == liquid.Text {
-			continue
-		}
-		before, _, after, _ := m.cut(marked[from:])
-		bare[tokens[i].Offset] = inTags[from+len(before)]
-		from = len(marked) - len(after)
-	}
-	return bare
-}
-
 // templateSink collects a part of a template.
 type templateSink struct {
 	renderer *templateRenderer
 	escape   func(string) string
-	bare     map[int]bool // placeholders by offset
 	limit    int
 	text     strings.Builder
 	links    []int // positions of unsubscribe placeholders
@@ -131,8 +110,11 @@ func (s *templateSink) Value(_ *liquid.Token, v string) { s.add(withoutPage(clea
 // Placeholder implements liquid.Sink.
 func (s *templateSink) Placeholder(t *liquid.Token) {
 	escape := s.escape
-	if s.bare[t.Offset] {
-		escape = escapeBare
+	if !t.Context.IsPlain() {
+		escape = func(v string) string {
+			escaped, _ := t.Context.Escape(v)
+			return escaped
+		}
 	}
 	text, err := fill(s.renderer.content, t.Placeholder, s.renderer.values, escape)
 	if err != nil && s.err == nil {
@@ -155,16 +137,17 @@ func (s *templateSink) add(text string) {
 
 // scanPart scans and checks a part of a document. Errors: CodeValidation with line and column.
 func scanPart(field, source string, scope liquid.Scope) (*liquid.Template, []liquid.Token, error) {
-	tokens, err := liquid.Scan(source)
+	scan := liquid.Scan
+	if strings.HasSuffix(field, "html") {
+		scan = liquid.ScanHTML
+	}
+	tokens, err := scan(source)
 	if err != nil {
 		return nil, nil, app.Invalid(field, "%s", err)
 	}
 	t, err := liquid.Build(tokens)
 	if err == nil {
 		err = t.Check(scope)
-	}
-	if err == nil && strings.HasSuffix(field, "html") {
-		err = liquid.CheckHTML(tokens)
 	}
 	if err != nil {
 		return nil, nil, app.Invalid(field, "%s", err)

@@ -77,15 +77,29 @@ func (c *BrandChange) validate() (apply func(b *brand.Brand), err error) {
 // SetLogo stores an uploaded logo as the logo of a team. The previous logo stays at its URL, since
 // sent email shows it. Errors: CodeValidation, CodeNotFound.
 func (s *Brands) SetLogo(ctx context.Context, teamID string, file []byte) (brand.Brand, error) {
-	p, err := picture.Read("content", file, picture.Bounds{Bytes: brand.MaxLogoBytes, Side: brand.MaxLogoSide})
+	p, err := s.readLogo(ctx, teamID, file)
 	if err != nil {
 		return brand.Brand{}, err
 	}
-	logo := brand.Logo{ID: logoID(teamID, p.Bytes), Type: p.Type, Width: p.Width, Height: p.Height}
+	content := p.Sizes[0].Bytes
+	logo := brand.Logo{ID: logoID(teamID, content), Type: p.Type, Width: p.Sizes[0].Width, Height: p.Sizes[0].Height}
 	return s.changeBrand(ctx, teamID, func(tx *db.Tx, b *brand.Brand) error {
 		b.Logo, b.LogoURL = logo, ""
-		return tx.InsertLogo(teamID, &logo, p.Bytes)
+		return tx.InsertLogo(teamID, &logo, content)
 	})
+}
+
+// logoBounds are the limits of an uploaded logo.
+var logoBounds = &picture.Bounds{Bytes: brand.MaxLogoBytes, Side: brand.MaxLogoSide}
+
+// readLogo reads a logo once no other picture is read. Errors: CodeValidation,
+// CodeRateLimitExceeded.
+func (s *Brands) readLogo(ctx context.Context, teamID string, file []byte) (*picture.Picture, error) {
+	if err := s.Pictures.Acquire(ctx, teamID, 1); err != nil {
+		return nil, err
+	}
+	defer s.Pictures.Release(teamID, 1)
+	return picture.Read(ctx, "content", file, logoBounds)
 }
 
 // logoID returns the id of a logo, a hash of the content and the team. The content makes the URL

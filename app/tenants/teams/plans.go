@@ -134,6 +134,19 @@ func (s *Service) attachmentLimit(r *db.Reader, teamID string) (limit int64, by 
 	return plan.Terms().Attachments, " by the plan " + string(plan.Name), nil
 }
 
+// ImageLimit returns how many bytes the images of a team may have together, and what sets the limit,
+// to be appended to a sentence.
+func (s *Service) ImageLimit(r *db.Reader, teamID string) (limit int64, by string, err error) {
+	if !s.Settings.Cloud {
+		return s.MaxImages, "", nil
+	}
+	plan, err := s.PlanOf(r, teamID)
+	if err != nil {
+		return 0, "", err
+	}
+	return plan.Terms().Images, " by the plan " + string(plan.Name), nil
+}
+
 // ContactsLeft returns how many more contacts a team may have; negative: no limit.
 func (s *Service) ContactsLeft(r *db.Reader, teamID string) (int, error) {
 	if !s.Settings.Cloud {

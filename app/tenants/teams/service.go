@@ -16,6 +16,7 @@ import (
 // Config holds the options of the service.
 type Config struct {
 	MaxAttachments int64  // bytes; 0: app.DefaultMaxAttachmentBytes; ignored in cloud mode, where plans have the limit
+	MaxImages      int64  // bytes of the images of a team; 0: app.DefaultMaxImages; ignored in cloud mode too
 	OnPlan         func() // called after the plan of a team changed; never blocks
 }
 
@@ -35,6 +36,9 @@ type Service struct {
 func New(base *base.Base, events *webhooks.Service, cfg Config) *Service {
 	if cfg.MaxAttachments == 0 {
 		cfg.MaxAttachments = app.DefaultMaxAttachmentBytes
+	}
+	if cfg.MaxImages == 0 {
+		cfg.MaxImages = app.DefaultMaxImages
 	}
 	return &Service{
 		Base: base, Config: cfg, events: events,
