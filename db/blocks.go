@@ -31,7 +31,10 @@ func scanWholeBlock(s scanner) (app.Block, error) {
 func (tx *Tx) InsertBlock(b *app.Block) error {
 	n, err := tx.Exec(`INSERT INTO blocks (id, team_id, name, html, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
 		b.ID, b.TeamID, b.Name, b.HTML, milli(b.CreatedAt), milli(b.UpdatedAt))
-	return oneRow(n, err, ErrConflict)
+	if err := oneRow(n, err, ErrConflict); err != nil {
+		return err
+	}
+	return tx.useImages(b.TeamID, b.HTML)
 }
 
 // UpdateBlock stores name and HTML. Errors: ErrNotFound; ErrConflict if another block has the name.
@@ -44,7 +47,10 @@ func (tx *Tx) UpdateBlock(b *app.Block) error {
 	if taken {
 		return ErrConflict
 	}
-	return tx.WriteOne(`UPDATE blocks SET name = ?, html = ?, updated_at = ? WHERE team_id = ? AND id = ?`, b.Name, b.HTML, milli(b.UpdatedAt), b.TeamID, b.ID)
+	if err := tx.WriteOne(`UPDATE blocks SET name = ?, html = ?, updated_at = ? WHERE team_id = ? AND id = ?`, b.Name, b.HTML, milli(b.UpdatedAt), b.TeamID, b.ID); err != nil {
+		return err
+	}
+	return tx.useImages(b.TeamID, b.HTML)
 }
 
 // DeleteBlock deletes a block.

@@ -76,7 +76,10 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("insert content of a broadcast: %w", err)
 	}
-	return errors.Join(tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants), tx.setBroadcastBlocks(b), tx.setBroadcastAttachments(b))
+	if err := tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants); err != nil {
+		return err
+	}
+	return errors.Join(tx.setBroadcastBlocks(b), tx.setBroadcastAttachments(b))
 }
 
 // UpdateBroadcast stores the editable fields of a draft. Error: ErrNotFound if it is not a
@@ -102,7 +105,10 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("update content of a broadcast: %w", err)
 	}
-	return errors.Join(tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants), tx.setBroadcastBlocks(b), tx.setBroadcastAttachments(b))
+	if err := tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants); err != nil {
+		return err
+	}
+	return errors.Join(tx.setBroadcastBlocks(b), tx.setBroadcastAttachments(b))
 }
 
 func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {

@@ -502,7 +502,7 @@ func (b *Broadcast) Partial(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail 
 
 // subjectOf returns the subject of the mail to one recipient.
 func (b *Broadcast) subjectOf(f *fillState) string {
-	return app.CutText(b.subject.body(f).String(), app.MaxSubject)
+	return app.CutText(app.OneLine(b.subject.body(f).String()), app.MaxSubject)
 }
 
 // bodies returns the bodies of the mail to one recipient.
