@@ -83,7 +83,7 @@ type planPenalty struct {
 // broadcastInspection is the answer of POST /broadcasts/{id}/inspect.
 type broadcastInspection struct {
 	Object       string         `json:"object" enum:"broadcast_inspection"`
-	Inspected    int            `json:"inspected" doc:"Recipients whose mail was rendered; 0 where the content uses no values, so that nothing can be found"`
+	Inspected    int            `json:"inspected" doc:"Recipients whose mail was rendered; none where the content uses no values"`
 	Complete     bool           `json:"complete" doc:"Whether these were all recipients; of many, the first ones are inspected"`
 	Missing      []missingValue `json:"missing" doc:"Values that the content uses, that have no fallback, and that recipients do not have; most recipients first"`
 	RemovedLinks int            `json:"removed_links" doc:"Recipients whose mail lacks a link, since the value that is its address is no http, https, mailto or tel address"`
