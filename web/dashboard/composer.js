@@ -9,7 +9,7 @@ import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
 import { InsertImage, insertFiles, Weight } from './image-library.js';
 import { languageName } from './language-names.js';
-import { addLanguage, inLanguage, Languages } from './languages.js';
+import { addLanguage, inLanguage, Languages, languagesOf } from './languages.js';
 import { looksLikeMJML, MJML } from './mjml.js';
 import { base, go } from './router.js';
 import { mjmlDesign } from './starters.js';
@@ -190,8 +190,10 @@ function Reading({ draft, at }) {
 	const [contact, setContact] = useState('');
 	const [answer, setAnswer] = useState(/** @type {any} */ (null));
 	const { rows } = useList(value.segment_id ? encoded`/segments/${value.segment_id}/contacts` : '/contacts', {}, { limit: 20 });
+	// Without a contact the default tab shows the default.
+	const shown = at || (!contact && languagesOf(value).length ? 'und' : '');
 	const names = rows.map((c) => [c.id, nameOf(c) ? `${nameOf(c)} <${c.email}>` : c.email]);
-	return html`<${Paper} bench of=${encoded`/broadcasts/${value.id}/preview`} body=${{ ...(contact ? { contact } : {}), ...(at ? { language: at } : {}) }} stamp=${`${contact} ${at} ${draft.saved}`} onAnswer=${setAnswer}
+	return html`<${Paper} bench of=${encoded`/broadcasts/${value.id}/preview`} body=${{ ...(contact ? { contact } : {}), ...(shown ? { language: shown } : {}) }} stamp=${`${contact} ${shown} ${draft.saved}`} onAnswer=${setAnswer}
 		lead=${html`<span class="muted hide-s">${t('composer.as')}</span><${Select} bare label=${t('composer.previewAs')} value=${contact} onChange=${setContact} options=${[['', at ? t('languages.somebody', { language: languageName(at) }) : t('composer.somebody')], ...names]} />`} foot=${html`${answer?.language && !at && html`<div class="vars"><span>${t('languages.shown', { language: languageName(answer.language) })}</span></div>`}${answer?.missing?.length ? html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('composer.missing', { n: answer.missing.length, names: answer.missing.join(', ') })}</span></span></div>` : null}`} />`;
 }
 

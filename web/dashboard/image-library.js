@@ -180,8 +180,9 @@ const escapes = { '&': '&amp;', '<': '&lt;', '"': '&quot;' };
 /** Puts images into HTML at the cursor. @param {any} editor @param {any[]} images */
 function insert(editor, images) {
 	for (const image of images) {
-		const { src, width, alt } = embedded(image);
-		editor?.insert(`<img src="${src}" alt="${alt.replace(/[&<"]/g, (character) => escapes[character])}" width="${width}" style="max-width:100%;height:auto">`);
+		const { src, alt, width } = embedded(image);
+		const attributes = Object.entries({ src, alt, width: String(width), style: 'max-width:100%;height:auto' }).map(([name, value]) => ` ${name}="${value.replace(/[&<"]/g, (character) => escapes[character])}"`);
+		editor?.insert(`<img${attributes.join('')}>`);
 	}
 }
 

@@ -21,6 +21,7 @@ export default function Review({ params }) {
 	const when = later && at ? new Date(at).toISOString() : undefined;
 	const plan = usePost(encoded`/broadcasts/${id}/plan`, when ? { scheduled_at: when } : undefined);
 	const read = usePost(encoded`/broadcasts/${id}/preview`, undefined);
+	const found = usePost(encoded`/broadcasts/${id}/inspect`, undefined);
 	const head = html`<${Head} title=${t('review.title')} text=${data ? `${t('review.title')}: ${data.name}` : t('review.title')} path=${[[t('broadcasts.title'), `${base}/broadcasts`], [data?.name ?? '…', base + encoded`/broadcasts/${id}`]]}><${Button} href=${base + encoded`/broadcasts/${id}`}>${t('review.back')}<//><//>`;
 	useEffect(() => {
 		if (data && data.status !== 'draft') go(encoded`/broadcasts/${id}/report`, { replace: true });
@@ -29,7 +30,7 @@ export default function Review({ params }) {
 	if (!data) return html`${head}<${Bones} />`;
 	return html`${head}
 	${plan.error && html`<${Notice} kind="bad" act=${html`<${Button} icon="refresh" onClick=${plan.reload}>${t('ui.again')}<//>`}>${t('review.refused')}: ${plan.error.message}<//>`}
-	<div class="page"><div class="cols"><div><${Who} of=${data} plan=${plan.data} /><${Checked} plan=${plan.data} read=${read} /></div>
+	<div class="page"><div class="cols"><div><${Who} of=${data} plan=${plan.data} /><${Checked} plan=${plan.data} read=${read} found=${found.data} /></div>
 	<div><${When} plan=${plan.data} /><${Send} of=${data} plan=${plan.data} later=${later} setLater=${setLater} at=${at} setAt=${setAt} when=${when} /></div></div>
 	<${Section} title=${t('review.preview')}><${Facts} pairs=${[[t('review.from'), html`<bdi>${data.from}</bdi>`], [t('review.subject'), html`<bdi>${read.data?.subject ?? data.subject}</bdi>`], [t('composer.preview_text'), read.data?.preview_text && html`<bdi>${read.data.preview_text}</bdi>`],
 		[t('email.tabs.attachments'), data.attachments.length > 0 && html`<bdi>${data.attachments.map((file) => file.filename).join(', ')}</bdi>`], [t('email.size'), data.attachments.length > 0 && plan.data && size(plan.data.size)]]} /><div class="gap"><${Paper} of=${encoded`/broadcasts/${id}/preview`} stamp=${id} /></div><//></div>`;
@@ -74,13 +75,21 @@ export function leftovers(mail) {
 	return { found, links: own };
 }
 
-function Checked({ plan, read }) {
+/** What an inspection found, in lines; empty: nothing. @param {any} found the answer */
+const inspected = (found) => [
+	...found.missing.map(({ name, recipients }) => t('review.missingFor', { name: name.replace(/^contact\./, ''), n: recipients })),
+	...(found.removed_links ? [t('review.removedLinks', { n: found.removed_links })] : []),
+	...(found.render_limit ? [t('review.renderLimit', { n: found.render_limit })] : []),
+];
+
+function Checked({ plan, read, found }) {
 	const seen = useMemo(() => read.data && leftovers(read.data), [read.data]);
 	const fine = (words) => html`<li><${Icon} name="check" class="good" /><span class="grow break">${words}</span></li>`;
 	const off = (words) => html`<li><${Icon} name="alert" class="warn" /><span class="grow break">${words}</span></li>`;
 	const bytes = read.data ? new Blob([read.data.html ?? read.data.text]).size : 0;
 	const tags = plan?.unfilled_tags ?? [];
-	const more = seen && html`<${Tags} tags=${tags} />${seen.found.map(off)}${read.data.missing.length ? off(t('review.leftover', { n: read.data.missing.length, names: read.data.missing.join(', ') })) : !seen.found.length && !tags.length && fine(t('review.noLeftover'))}
+	const lines = found && inspected(found);
+	const more = seen && html`<${Tags} tags=${tags} />${seen.found.map(off)}${lines?.length ? html`${lines.map(off)}${!found.complete && html`<li><${Icon} name="info" /><span class="grow break">${t('review.inspected', { n: found.inspected })}</span></li>`}` : read.data.missing.length && !lines ? off(t('review.leftover', { n: read.data.missing.length, names: read.data.missing.join(', ') })) : !seen.found.length && !tags.length && fine(t('review.noLeftover'))}
 	${seen.links.length ? fine(t('review.linksFine', { n: seen.links.length })) : off(t('review.noLinks'))}
 	${/unsubscribe/i.test(read.data.html ?? read.data.text) ? fine(t('review.unsubscribe')) : off(t('review.noUnsubscribe'))}
 	${bytes < cutAt ? fine(t('review.size', { size: size(bytes) })) : off(t('review.sizeOver', { size: size(bytes) }))}`;

@@ -633,3 +633,33 @@ func TestHeavyEmailInTheBrowser(t *testing.T) {
 	draft.until(t, api, "/broadcasts/"+draft.ID, "the pasted image stands in the HTML", func() bool { return strings.Contains(draft.HTML, `alt="" width="300"`) })
 	s.fine("a heavy email")
 }
+
+// TestInspectionInTheBrowser: the review says for how many recipients a value is missing, and the
+// composer shows the language of the contact.
+func TestInspectionInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	for i, properties := range []map[string]any{{"city": "Bergen", "language": "de-AT"}, {"language": "fr"}, {}} {
+		if status, answer := api.do(t, "POST", "/contacts", map[string]any{"email": fmt.Sprintf("reader%d@example.org", i), "properties": properties}); status != 201 {
+			t.Fatalf("%d %s", status, answer)
+		}
+	}
+	_, answer := api.do(t, "POST", "/broadcasts", map[string]any{"from": "a@example.test", "name": "Winter", "subject": "Three evenings", "syntax": "liquid",
+		"html": `<p>Hello, {{ contact.city }}</p><p><a href="{{{UNSUBSCRIBE_URL}}}">unsubscribe</a></p>`, "variants": map[string]any{"de": map[string]any{"subject": "Drei Abende", "html": "<p>Guten Tag {{ contact.city }}</p>"}}})
+	var draft draftContent
+	must(t, json.Unmarshal(answer, &draft))
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/broadcasts/" + draft.ID)
+	s.fill("Preview as", "reader0@example.org")
+	s.sees("Shown in the language of the contact: German")
+	s.load("/broadcasts/" + draft.ID + "/review")
+	s.sees("city is missing for 2 recipients, and has no fallback")
+	s.looks("review", nil)
+	s.press("Send to 3 people")
+	s.sees("Languages", "German")
+	s.looks("report-languages", nil)
+	s.fine("an inspection")
+}

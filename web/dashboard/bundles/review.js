@@ -43,6 +43,7 @@ function Review({ params }) {
   const when = later && at ? new Date(at).toISOString() : void 0;
   const plan = plan$usePost(paths$encoded`/broadcasts/${id}/plan`, when ? { scheduled_at: when } : void 0);
   const read = plan$usePost(paths$encoded`/broadcasts/${id}/preview`, void 0);
+  const found = plan$usePost(paths$encoded`/broadcasts/${id}/inspect`, void 0);
   const head = lib_core$html`<${ui_base$Head} title=${i18n$t("review.title")} text=${data ? `${i18n$t("review.title")}: ${data.name}` : i18n$t("review.title")} path=${[[i18n$t("broadcasts.title"), `${router$base}/broadcasts`], [data?.name ?? "…", router$base + paths$encoded`/broadcasts/${id}`]]}><${ui_base$Button} href=${router$base + paths$encoded`/broadcasts/${id}`}>${i18n$t("review.back")}<//><//>`;
   lib_core$useEffect(() => {
     if (data && data.status !== "draft") router$go(paths$encoded`/broadcasts/${id}/report`, { replace: true });
@@ -51,7 +52,7 @@ function Review({ params }) {
   if (!data) return lib_core$html`${head}<${ui_base$Bones} />`;
   return lib_core$html`${head}
 	${plan.error && lib_core$html`<${ui_base$Notice} kind="bad" act=${lib_core$html`<${ui_base$Button} icon="refresh" onClick=${plan.reload}>${i18n$t("ui.again")}<//>`}>${i18n$t("review.refused")}: ${plan.error.message}<//>`}
-	<div class="page"><div class="cols"><div><${Who} of=${data} plan=${plan.data} /><${Checked} plan=${plan.data} read=${read} /></div>
+	<div class="page"><div class="cols"><div><${Who} of=${data} plan=${plan.data} /><${Checked} plan=${plan.data} read=${read} found=${found.data} /></div>
 	<div><${When} plan=${plan.data} /><${Send} of=${data} plan=${plan.data} later=${later} setLater=${setLater} at=${at} setAt=${setAt} when=${when} /></div></div>
 	<${ui_base$Section} title=${i18n$t("review.preview")}><${ui_base$Facts} pairs=${[
     [i18n$t("review.from"), lib_core$html`<bdi>${data.from}</bdi>`],
@@ -93,13 +94,19 @@ function leftovers(mail) {
   }
   return { found, links: own };
 }
-function Checked({ plan, read }) {
+var inspected = (found) => [
+  ...found.missing.map(({ name, recipients }) => i18n$t("review.missingFor", { name: name.replace(/^contact\./, ""), n: recipients })),
+  ...found.removed_links ? [i18n$t("review.removedLinks", { n: found.removed_links })] : [],
+  ...found.render_limit ? [i18n$t("review.renderLimit", { n: found.render_limit })] : []
+];
+function Checked({ plan, read, found }) {
   const seen = lib_core$useMemo(() => read.data && leftovers(read.data), [read.data]);
   const fine = (words) => lib_core$html`<li><${ui_base$Icon} name="check" class="good" /><span class="grow break">${words}</span></li>`;
   const off = (words) => lib_core$html`<li><${ui_base$Icon} name="alert" class="warn" /><span class="grow break">${words}</span></li>`;
   const bytes = read.data ? new Blob([read.data.html ?? read.data.text]).size : 0;
   const tags = plan?.unfilled_tags ?? [];
-  const more = seen && lib_core$html`<${composer_checks$Tags} tags=${tags} />${seen.found.map(off)}${read.data.missing.length ? off(i18n$t("review.leftover", { n: read.data.missing.length, names: read.data.missing.join(", ") })) : !seen.found.length && !tags.length && fine(i18n$t("review.noLeftover"))}
+  const lines = found && inspected(found);
+  const more = seen && lib_core$html`<${composer_checks$Tags} tags=${tags} />${seen.found.map(off)}${lines?.length ? lib_core$html`${lines.map(off)}${!found.complete && lib_core$html`<li><${ui_base$Icon} name="info" /><span class="grow break">${i18n$t("review.inspected", { n: found.inspected })}</span></li>`}` : read.data.missing.length && !lines ? off(i18n$t("review.leftover", { n: read.data.missing.length, names: read.data.missing.join(", ") })) : !seen.found.length && !tags.length && fine(i18n$t("review.noLeftover"))}
 	${seen.links.length ? fine(i18n$t("review.linksFine", { n: seen.links.length })) : off(i18n$t("review.noLinks"))}
 	${/unsubscribe/i.test(read.data.html ?? read.data.text) ? fine(i18n$t("review.unsubscribe")) : off(i18n$t("review.noUnsubscribe"))}
 	${bytes < cutAt ? fine(i18n$t("review.size", { size: format$size(bytes) })) : off(i18n$t("review.sizeOver", { size: format$size(bytes) }))}`;

@@ -883,8 +883,9 @@ function Pick({ close }) {
 var escapes = { "&": "&amp;", "<": "&lt;", '"': "&quot;" };
 function insert(editor, images) {
   for (const image of images) {
-    const { src, width, alt } = embedded(image);
-    editor?.insert(`<img src="${src}" alt="${alt.replace(/[&<"]/g, (character) => escapes[character])}" width="${width}" style="max-width:100%;height:auto">`);
+    const { src, alt, width } = embedded(image);
+    const attributes = Object.entries({ src, alt, width: String(width), style: "max-width:100%;height:auto" }).map(([name, value]) => ` ${name}="${value.replace(/[&<"]/g, (character) => escapes[character])}"`);
+    editor?.insert(`<img${attributes.join("")}>`);
   }
 }
 async function insertFiles(editor, files) {
@@ -1303,8 +1304,9 @@ function Reading({ draft, at }) {
     null
   );
   const { rows } = api$useList(value.segment_id ? paths$encoded`/segments/${value.segment_id}/contacts` : "/contacts", {}, { limit: 20 });
+  const shown3 = at || (!contact && languagesOf(value).length ? "und" : "");
   const names = rows.map((c) => [c.id, ui_audience$nameOf(c) ? `${ui_audience$nameOf(c)} <${c.email}>` : c.email]);
-  return lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/broadcasts/${value.id}/preview`} body=${{ ...contact ? { contact } : {}, ...at ? { language: at } : {} }} stamp=${`${contact} ${at} ${draft.saved}`} onAnswer=${setAnswer}
+  return lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/broadcasts/${value.id}/preview`} body=${{ ...contact ? { contact } : {}, ...shown3 ? { language: shown3 } : {} }} stamp=${`${contact} ${shown3} ${draft.saved}`} onAnswer=${setAnswer}
 		lead=${lib_core$html`<span class="muted hide-s">${i18n$t("composer.as")}</span><${ui_base$Select} bare label=${i18n$t("composer.previewAs")} value=${contact} onChange=${setContact} options=${[["", at ? i18n$t("languages.somebody", { language: languageName(at) }) : i18n$t("composer.somebody")], ...names]} />`} foot=${lib_core$html`${answer?.language && !at && lib_core$html`<div class="vars"><span>${i18n$t("languages.shown", { language: languageName(answer.language) })}</span></div>`}${answer?.missing?.length ? lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("composer.missing", { n: answer.missing.length, names: answer.missing.join(", ") })}</span></span></div>` : null}`} />`;
 }
 
