@@ -73,9 +73,8 @@ func (i *importCommand) command(use, short string, args cobra.PositionalArgs, fr
 
 // imageFlags adds the flags of sources with templates that show images.
 func (i *importCommand) imageFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&i.images, "images", false, "fetch the images that templates and broadcasts show, store them here and use their new addresses")
-	typed(cmd.Flags().Lookup("images"))
-	cmd.Flags().StringArrayVar(&i.fetchAllow, "fetch-allow", nil, "with --images: private IP range (CIDR) from which images may be fetched too, also over plain http; repeatable")
+	cmd.Flags().BoolVar(&i.images, "images", false, "fetch the images of templates and broadcasts, and store them here")
+	cmd.Flags().StringArrayVar(&i.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which images may be fetched too, also over plain http; repeatable")
 }
 
 // run reads a source and imports it.
