@@ -18,6 +18,7 @@ type Report struct {
 	Properties       []Thing             `json:"properties"`
 	Segments         []Thing             `json:"segments"`
 	Topics           []Thing             `json:"topics"`
+	Images           ImageCounts         `json:"images"`
 	Templates        []Thing             `json:"templates"`
 	Broadcasts       []Thing             `json:"broadcasts"`
 	Domains          []Thing             `json:"domains"`
@@ -62,6 +63,12 @@ func (c *SuppressionCounts) add(origin app.SuppressionOrigin, n int) {
 
 // EmailCounts counts imported emails.
 type EmailCounts struct {
+	New      int `json:"new"`
+	Existing int `json:"existing"`
+}
+
+// ImageCounts counts imported images.
+type ImageCounts struct {
 	New      int `json:"new"`
 	Existing int `json:"existing"`
 }

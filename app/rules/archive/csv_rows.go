@@ -24,6 +24,8 @@ func (s *Sheets) headings(item any) []string {
 		text = "email,topic_id,topic,subscription,chosen_at"
 	case *Contact:
 		return slices.Concat(strings.Split(contactHeadings, ","), s.properties, []string{"other_properties"})
+	case *Image:
+		text = "id,file,alt,width,height,size,used_at,created_at"
 	case *Template:
 		text = "id,name,alias,from,reply_to,subject,html,text,variables,published_at,created_at,updated_at,syntax,variants"
 	case *Broadcast:
@@ -71,6 +73,8 @@ func (s *Sheets) rows(item any) [][]any {
 		return [][]any{{v.Email, v.TopicID, s.names[v.TopicID], string(v.Subscription), v.ChosenAt}}
 	case *Contact:
 		return [][]any{s.contact(v)}
+	case *Image:
+		return [][]any{{v.ID, v.File, v.Alt, v.Width, v.Height, v.Size, v.UsedAt, v.CreatedAt}}
 	case *Template:
 		return [][]any{{v.ID, v.Name, v.Alias, v.From, v.ReplyTo, v.Subject, v.HTML, v.Text, v.Variables,
 			v.PublishedAt, v.CreatedAt, v.UpdatedAt, v.Syntax, v.Variants}}
