@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mailer/app"
 	"mailer/app/moving/transfer"
 	"mailer/app/rules/archive"
@@ -124,7 +126,7 @@ func TestImagesOfAnotherServiceAreFetched(t *testing.T) {
 		w, err := archive.Create(dir)
 		testserver.Must(t, err)
 		const html = `<body background=https://cdn.example/a.png><IMG alt=x SRC='https://cdn.example/a.png?w=1&amp;h=2'><img src="https://cdn.example/gone.png"><img src="/relative.png"><img src="https://cdn.example/{{{ID}}}.png"><img src="data:image/gif;base64,x">`
-		testserver.Must(t, w.Put(archive.Templates, &archive.Template{ID: "1", Name: "A", Content: archive.Content{HTML: html, Variables: []archive.Variable{{Key: "ID", Type: app.StringProperty, Fallback: ""}}}}))
+		testserver.Must(t, w.Put(archive.Templates, &archive.Template{ID: "1", Name: "A", Content: archive.Content{HTML: html, Variables: []archive.Variable{{Key: "ID", Type: app.StringProperty, Fallback: jsontext.Value(`""`)}}}}))
 		testserver.Must(t, w.Put(archive.Broadcasts, &archive.Broadcast{ID: "2", Name: "B", Subject: "s", Status: app.DraftBroadcast, HTML: `<img src=https://cdn.example/a.png><img src="https://cdn.example/gone.png">`}))
 		testserver.Must(t, w.Finish(&archive.Team{Source: archive.SourceListmonk}))
 		to := testserver.New(t, testserver.NewRelay(nil))
