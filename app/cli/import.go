@@ -16,7 +16,6 @@ import (
 	"mailer/app/moving/listmonk"
 	"mailer/app/moving/sheets"
 	"mailer/app/moving/transfer"
-	"mailer/app/net/fetch"
 	"mailer/app/rules/archive"
 	"mailer/app/rules/contactfile"
 	"mailer/app/server"
@@ -98,7 +97,7 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 		if err != nil {
 			return fmt.Errorf("--fetch-allow: %w", err)
 		}
-		o.FetchImages = fetch.New(ranges).Fetch
+		o.FetchImages = i.c.Fetch(ranges)
 	}
 	bar := Progress(ctx, "import", 0)
 	o.Progress = steps(bar)
