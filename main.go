@@ -115,7 +115,8 @@ func newRoot(args ...string) *cobra.Command {
 	root.Version = build.Text()
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: engine.InUse, Schema: schema}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: engine.InUse, Schema: schema,
+		Fetch: func(allow []netip.Prefix) app.FetchFiles { return fetch.New(allow).Fetch }}).Commands()...)
 	root.AddCommand(cli.Completion(root))
 	cli.SuggestNearest(root, args)
 	return root
@@ -198,6 +199,7 @@ func (o *options) check(cmd *cobra.Command) error {
 			return fmt.Errorf("--pages-host must be a host name, is %q", o.pagesHost)
 		}
 		o.pagesHost = host
+		o.listeners.Certificates().Add(host)
 	}
 	if (o.dev || o.capture) && len(o.relays) > 0 {
 		return errors.New("--dev and --capture don't send mail; they can't be used with --relay")

@@ -97,7 +97,7 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 		if err != nil {
 			return fmt.Errorf("--fetch-allow: %w", err)
 		}
-		o.FetchImages = transfer.ImageFetcher(ranges)
+		o.FetchImages = i.c.Fetch(ranges)
 	}
 	bar := Progress(ctx, "import", 0)
 	o.Progress = steps(bar)

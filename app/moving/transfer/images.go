@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,7 +16,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/htmltext"
-	"mailer/app/net/fetch"
 	"mailer/app/rules/archive"
 )
 
@@ -215,6 +213,3 @@ func imageSources(source string) (all []imageSource) {
 		}
 	}
 }
-
-// ImageFetcher returns an Options.FetchImages that fetches public addresses, and those in ranges.
-func ImageFetcher(ranges []netip.Prefix) app.FetchFiles { return fetch.New(ranges).Fetch }
