@@ -829,6 +829,26 @@ CREATE TABLE template_versions (
 ) STRICT;
 CREATE INDEX template_versions_template ON template_versions (template_id);
 
+-- HTML that is written once and used by many documents.
+CREATE TABLE blocks (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  name       TEXT NOT NULL,
+  html       TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (team_id, name)
+) STRICT;
+CREATE INDEX blocks_team ON blocks (team_id, id);
+
+-- The blocks that a version of a template uses.
+CREATE TABLE template_blocks (
+  version_id TEXT NOT NULL REFERENCES template_versions (id) ON DELETE CASCADE,
+  block_id   TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
+  PRIMARY KEY (version_id, block_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX template_blocks_block ON template_blocks (block_id);
+
 -- Former contents of draft broadcasts and templates, kept for a while, so that they can
 -- be restored.
 CREATE TABLE versions (
@@ -910,6 +930,14 @@ CREATE TABLE broadcast_contents (
   content_syntax   TEXT, -- 'liquid', or NULL: plain
   content_variants TEXT  -- JSON: variants by language; NULL: none
 ) STRICT;
+
+-- The blocks that a broadcast uses. Once it is queued, broadcast_contents.frozen has them.
+CREATE TABLE broadcast_blocks (
+  broadcast_id TEXT NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+  block_id     TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
+  PRIMARY KEY (broadcast_id, block_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX broadcast_blocks_block ON broadcast_blocks (block_id);
 
 -- Recipients of broadcasts in sending order. An id is an email id: broadcasts.mails and
 -- the recipient's number as eight hexadecimal digits. Contacts are expanded in id order

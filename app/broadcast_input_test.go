@@ -88,7 +88,7 @@ func FuzzBroadcastPatch(f *testing.F) {
 			err = c.Apply(&b)
 		}
 		if err == nil {
-			err = render.CheckBroadcast(&b)
+			err = render.CheckBroadcast(&b, nil)
 		}
 		if err != nil {
 			if app.CodeOf(err) != app.CodeValidation {

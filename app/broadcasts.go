@@ -76,6 +76,7 @@ type BroadcastSnapshot struct {
 	Tracking  *Tracking         `json:"tracking,omitzero"`  // nil: opens and clicks are not tracked
 	Pages     string            `json:"pages"`              // base URL of hosted pages
 	NoDMARC   bool              `json:"no_dmarc,omitzero"`  // Domain.NoDMARC
+	Blocks    Blocks            `json:"blocks,omitzero"`    // saved blocks that the content uses
 }
 
 // Remaining returns the number of recipients that were not started.

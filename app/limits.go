@@ -98,6 +98,14 @@ const (
 // MaxVariants is the maximum number of languages of a template or broadcast besides its own.
 const MaxVariants = 50
 
+// Limits of saved blocks.
+const (
+	MaxBlockName = 100      // characters
+	MaxBlock     = 64 << 10 // bytes of HTML
+	// MaxBlocks is the maximum number of blocks in the HTML of one document.
+	MaxBlocks = 20
+)
+
 // Limits of templates.
 const (
 	MaxTemplateVariables = 50

@@ -10,7 +10,13 @@ import (
 // the contact, a property, or a link to a page, which subject and preview_text must not contain and
 // other fields at most 100 times. A property need not exist. Errors: CodeValidation.
 func CheckBroadcastPlaceholders(field, text string) error {
-	return checkPlaceholders(field, text, func(string) bool { return true })
+	return checkPlaceholders(field, text, "", func(string) bool { return true })
+}
+
+// CheckBlockPlaceholders checks the placeholders of a saved block: names of the contact, and links to
+// pages. Errors: CodeValidation.
+func CheckBlockPlaceholders(field, text string) error {
+	return checkPlaceholders(field, text, "which a block can't hold: write {{ contact.KEY }} for a property", func(key string) bool { return IsPageKey(key) || ReservedKey(key) })
 }
 
 // Placeholder is one {{{KEY}}} or {{{KEY|fallback}}} of a template.
@@ -100,9 +106,9 @@ const ViewKey = "VIEW_URL"
 // IsPageKey reports whether key is a link to a page of the mail.
 func IsPageKey(key string) bool { return IsUnsubscribeKey(key) || key == ViewKey }
 
-// checkPlaceholders checks that each placeholder of a part is known. Links to pages are allowed in
-// bodies only.
-func checkPlaceholders(field, s string, known func(key string) bool) error {
+// checkPlaceholders checks that each placeholder of a part is known; unknown says what else it is. Links
+// to pages are allowed in bodies only.
+func checkPlaceholders(field, s, unknown string, known func(key string) bool) error {
 	whole := s
 	for links := 0; ; {
 		_, p, after, found, err := NextPlaceholder(s)
@@ -113,7 +119,7 @@ func checkPlaceholders(field, s string, known func(key string) bool) error {
 		case !found:
 			return nil
 		case !known(p.Key):
-			return Invalid(field, "holds {{{%s}}}, which `variables` does not declare", Excerpt(p.Key))
+			return Invalid(field, "holds {{{%s}}}, %s", Excerpt(p.Key), unknown)
 		case IsPageKey(p.Key) && inHeader(field):
 			return Invalid(field, "can't contain {{{%s}}}: use the link in html and text only", p.Key)
 		case IsPageKey(p.Key):

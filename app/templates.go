@@ -311,7 +311,7 @@ func (c *TemplateContent) checkParts() error {
 // CheckPlaceholders checks that every placeholder of a part is declared or reserved. Errors:
 // CodeValidation.
 func (c *TemplateContent) CheckPlaceholders(part Part) error {
-	return checkPlaceholders(part.Field, part.Text, func(key string) bool {
+	return checkPlaceholders(part.Field, part.Text, "which `variables` does not declare", func(key string) bool {
 		return ReservedKey(key) || slices.ContainsFunc(c.Variables, func(v TemplateVariable) bool { return v.Key == key })
 	})
 }

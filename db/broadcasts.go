@@ -79,7 +79,7 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err := tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants); err != nil {
 		return err
 	}
-	return tx.setBroadcastAttachments(b)
+	return errors.Join(tx.setBroadcastBlocks(b), tx.setBroadcastAttachments(b))
 }
 
 // UpdateBroadcast stores the editable fields of a draft. Error: ErrNotFound if it is not a
@@ -108,7 +108,7 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err := tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants); err != nil {
 		return err
 	}
-	return tx.setBroadcastAttachments(b)
+	return errors.Join(tx.setBroadcastBlocks(b), tx.setBroadcastAttachments(b))
 }
 
 func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {

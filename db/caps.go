@@ -12,6 +12,7 @@ const (
 	CappedTopics
 	CappedTemplates
 	CappedBroadcasts // scheduled or queued
+	CappedBlocks
 )
 
 // cappedCounts has a statement for each Capped. Parameters: team, limit.
@@ -20,6 +21,7 @@ var cappedCounts = [...]string{
 	CappedSegments:  `SELECT count(*) FROM (SELECT 1 FROM segments WHERE team_id = ? LIMIT ?) AS rows_open`,
 	CappedTopics:    `SELECT count(*) FROM (SELECT 1 FROM topics WHERE team_id = ? LIMIT ?) AS rows_open`,
 	CappedTemplates: `SELECT count(*) FROM (SELECT 1 FROM templates WHERE team_id = ? LIMIT ?) AS rows_open`,
+	CappedBlocks:    `SELECT count(*) FROM (SELECT 1 FROM blocks WHERE team_id = ? LIMIT ?) AS rows_open`,
 	CappedBroadcasts: `SELECT count(*) FROM (SELECT 1 FROM broadcasts WHERE team_id = ? AND status IN ('scheduled', 'queued')
 		LIMIT ?) AS rows_open`,
 }

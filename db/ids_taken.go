@@ -22,6 +22,11 @@ func (r *Reader) TopicIDTaken(id string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM topics WHERE id = ?)`, id)
 }
 
+// BlockIDTaken reports whether a saved block of any team has an id.
+func (r *Reader) BlockIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM blocks WHERE id = ?)`, id)
+}
+
 // TemplateIDTaken reports whether a template of any team has an id.
 func (r *Reader) TemplateIDTaken(id string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM templates WHERE id = ?)`, id)

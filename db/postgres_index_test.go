@@ -32,6 +32,7 @@ var maxColumnBytes = map[string]int{
 	"aged.kind":                    keywordLength, // content, email or recipient
 	"audit_logs.actor":             256,           // an id, or the name of a system user
 	"audit_logs.target":            1000,          // base.Audit truncates it
+	"blocks.name":                  app.MaxBlockName * utf8.UTFMax,
 	"broadcasts.mails":             idLength,      // prefix of an id
 	"broadcast_languages.language": keywordLength, // a tag
 	"certificate_states.host":      mailbox.MaxDomain,

@@ -312,7 +312,7 @@ var hot = map[string][]string{
 	"FindKey":             {"(public=?)"},
 	"AllKeys":             {"keys_team (team_id=?)"},
 	"KeysOfDomain":        {"keys_domain (domain_id=?)"},
-	"cappedCounts":        {"keys_team (team_id=?)", "segments_team (team_id=?)", "topics_team (team_id=?)", "templates_team (team_id=?)", "broadcasts_open (team_id=?)"},
+	"cappedCounts":        {"keys_team (team_id=?)", "segments_team (team_id=?)", "topics_team (team_id=?)", "templates_team (team_id=?)", "blocks_team (team_id=?)", "broadcasts_open (team_id=?)"},
 	"ListKeys":            {"keys_team (team_id=? AND id<?)", "keys_team (team_id=? AND id>?)"},
 	"TeamOutcome":         {"PRIMARY KEY (team_id=? AND hour>?)"},
 	"WorstOfRegion":       {"mail_counts_bad (region=? AND hour>?)"},

@@ -126,6 +126,7 @@ var teamPurges = []teamPurge{
 	{"properties", rows(`DELETE FROM properties WHERE team_id = ?1 AND id IN (SELECT id FROM properties WHERE team_id = ?1 LIMIT ?2)`)},
 	{"suppressions", rows(`DELETE FROM suppressions WHERE team_id = ?1 AND address IN (SELECT address FROM suppressions WHERE team_id = ?1 LIMIT ?2)`)},
 	{"template_versions", (*Tx).purgeTemplatesOf},
+	{"blocks", rows(`DELETE FROM blocks WHERE team_id = ?1 AND id IN (SELECT id FROM blocks WHERE team_id = ?1 LIMIT ?2)`)},
 	{"versions", rows(`DELETE FROM versions WHERE team_id = ?1 AND id IN (SELECT id FROM versions WHERE team_id = ?1 LIMIT ?2)`)},
 	{"webhook_events", rows(`DELETE FROM webhook_events WHERE team_id = ?1 AND id IN (SELECT id FROM webhook_events WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
 	{"webhook_attempts", rows(`DELETE FROM webhook_attempts WHERE team_id = ?1 AND (webhook_id, event_id, id) IN

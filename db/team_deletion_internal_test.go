@@ -9,7 +9,7 @@ import (
 var goesWith = map[string]string{
 	"contents": "emails", "raw_pieces": "emails", "attachments": "emails", "attachment_pieces": "emails", "recipients": "emails", "events": "emails", "attempts": "emails", "units": "emails",
 	"captures": "emails", "provider_ids": "emails", "account_texts": "emails",
-	"broadcast_contents": "broadcasts", "broadcast_recipients": "broadcasts", "broadcast_links": "broadcasts", "broadcast_languages": "broadcasts", "broadcast_clicks": "broadcasts",
+	"broadcast_contents": "broadcasts", "broadcast_recipients": "broadcasts", "broadcast_links": "broadcasts", "broadcast_languages": "broadcasts", "broadcast_blocks": "broadcasts", "template_blocks": "template_versions", "broadcast_clicks": "broadcasts",
 	"dkim_keys": "domains", "dns_credentials": "domains", "dns_published": "domains", "templates": "template_versions", "import_pieces": "imports", "import_errors": "imports",
 	"image_pieces": "images",
 	"choices":      "leftovers", "members": "leftovers", "deliveries": "leftovers", "webhook_terms": "leftovers",

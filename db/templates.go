@@ -88,7 +88,7 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 	if err != nil {
 		return fmt.Errorf("insert template version: %w", err)
 	}
-	return tx.useDocumentImages(t.TeamID, t.Parts(), t.Design, t.Variants)
+	return errors.Join(tx.setTemplateBlocks(t), tx.useDocumentImages(t.TeamID, t.Parts(), t.Design, t.Variants))
 }
 
 // otherSyntax begins the stored HTML of a template that is not plain. Versions that know no syntax

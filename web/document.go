@@ -19,6 +19,7 @@ func documentTags(doc *openapi.Document) {
 		{Name: "Domains", Description: "The domains that a team sends from, with the DNS records that they need."},
 		{Name: "Suppressions", Description: "The addresses that a team's mail leaves out."},
 		{Name: "Templates", Description: "Stored content with variables, for sends and broadcasts."},
+		{Name: "Blocks", Description: "HTML that templates and broadcasts share, like a header or a footer."},
 		{Name: "Images", Description: "Pictures for mail, which this server shows to readers."},
 		{Name: "Contacts", Description: "The people to whom broadcasts go, alone, in batches and from CSV files."},
 		{Name: "Contact properties", Description: "Fields of contacts that a team defines."},

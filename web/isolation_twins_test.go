@@ -63,6 +63,7 @@ func (m *isolation) fill(of twinTeam) {
 	}
 	for i := range 3 {
 		post("/segments", fmt.Sprintf(`{"name":"TEAM spare %d"}`, i))
+		post("/blocks", fmt.Sprintf(`{"name":"TEAM block %d","html":"<p>TEAM</p>"}`, i))
 		id := post("/templates", fmt.Sprintf(`{"name":"TEAM template","alias":"TEAM-%d","from":"a@TEAM.example","subject":"TEAM","html":"<p>TEAM</p>"}`, i))
 		post("/templates/"+id+"/publish", "")
 		patch("/templates/"+id, `{"subject":"TEAM anew"}`)

@@ -70,6 +70,8 @@ var documentedLimits = map[string]int{
 	"segments name maxLength":                    app.MaxSegmentName,
 	"suppressions emails maxItems":               app.MaxSuppressionBatch,
 	"suppressions ids maxItems":                  app.MaxSuppressionBatch,
+	"blocks name maxLength":                      app.MaxBlockName,
+	"blocks html maxLength":                      app.MaxBlock,
 	"templates alias maxLength":                  app.MaxTemplateAlias,
 	"templates name maxLength":                   app.MaxTemplateName,
 	"templates variables maxItems":               app.MaxTemplateVariables,

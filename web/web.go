@@ -106,6 +106,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
 		broadcasts.TemplateRoutes{Service: s.Templates, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
+		broadcasts.BlockRoutes{Service: s.Blocks},
 		broadcasts.ImageRoutes{Service: s.Images, Dir: cfg.Spool},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.Broadcasts},

@@ -21,6 +21,7 @@ var (
 	CapSegments   = Cap{db.CappedSegments, 1000, "segments", "delete one that is not used any more"}
 	CapTopics     = Cap{db.CappedTopics, 1000, "topics", "delete one that is not used any more"}
 	CapTemplates  = Cap{db.CappedTemplates, 1000, "templates", "delete one that is not used any more"}
+	CapBlocks     = Cap{db.CappedBlocks, 200, "saved blocks", "delete one that is not used any more"}
 	CapBroadcasts = Cap{db.CappedBroadcasts, 100, "broadcasts that are scheduled or queued", "wait until one is sent, or cancel one"}
 )
 

@@ -25,22 +25,22 @@ func isDesign(s string) bool {
 	return s == "" || len(s) <= MaxDesign && s[0] == '{' && jsontext.Value(s).IsValid()
 }
 
-// CheckBroadcast checks the texts of a validated broadcast in their syntax, and its designs. Errors:
-// CodeValidation.
-func CheckBroadcast(b *app.Broadcast) error {
+// CheckBroadcast checks the texts of a validated broadcast in their syntax, with the saved blocks that
+// they use, and its designs. Errors: CodeValidation.
+func CheckBroadcast(b *app.Broadcast, blocks app.Blocks) error {
 	if err := checkDesigns(b.Design, b.Variants); err != nil {
 		return err
 	}
-	return render.CheckBroadcast(b)
+	return render.CheckBroadcast(b, blocks)
 }
 
-// CheckTemplate checks the texts of a validated content in their syntax, and its designs. Errors:
-// CodeValidation.
-func CheckTemplate(c *app.TemplateContent) error {
+// CheckTemplate checks the texts of a validated content in their syntax, with the saved blocks that they
+// use, and its designs. Errors: CodeValidation.
+func CheckTemplate(c *app.TemplateContent, blocks app.Blocks) error {
 	if err := checkDesigns(c.Design, c.Variants); err != nil {
 		return err
 	}
-	return render.CheckTemplate(c)
+	return render.CheckTemplate(c, blocks)
 }
 
 func checkDesigns(own string, variants app.Variants) error {

@@ -41,7 +41,7 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	for _, list := range []struct {
 		name   string
 		things []transfer.Thing
-	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"templates", r.Templates}, {"broadcasts", r.Broadcasts},
+	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"saved blocks", r.Blocks}, {"templates", r.Templates}, {"broadcasts", r.Broadcasts},
 		{"domains", r.Domains}, {"webhooks", r.Webhooks}, {"API keys", r.Keys}} {
 		if len(list.things) > 0 {
 			fmt.Fprintf(&b, "  %-13s %s\n", list.name, thingsText(list.things))

@@ -158,6 +158,7 @@ type Server struct {
 	Suppressions   *audience.Suppressions
 	Mail           *mail.Service
 	Templates      *mail.Templates
+	Blocks         *mail.Blocks
 	Search         *mail.Search
 	Resends        *mail.Resends
 	Shares         *mail.Shares
@@ -221,6 +222,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(b, s.Webhooks, s.Teams, s.Domains, s.Audience)
 	s.Mail.FetchFiles = cfg.FetchFiles
+	s.Blocks = s.Mail.Blocks
 	s.Templates, s.Search, s.Resends, s.Shares, s.Views, s.EmailPreviews = s.Mail.Templates, s.Mail.Search, s.Mail.Resends, s.Mail.Shares, s.Mail.Views, s.Mail.Previews
 	s.Accounts.SendMail = s.Mail.Accounts.Send
 	s.Delivery = delivery.New(b, s.Webhooks, s.Teams, s.Domains, s.Audience, s.Mail,

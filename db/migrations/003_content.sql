@@ -23,3 +23,31 @@ CREATE TABLE broadcast_languages (
   unsubscribed INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (broadcast_id, language)
 ) STRICT, WITHOUT ROWID;
+
+-- HTML that is written once and used by many documents.
+CREATE TABLE blocks (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  name       TEXT NOT NULL,
+  html       TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (team_id, name)
+) STRICT;
+CREATE INDEX blocks_team ON blocks (team_id, id);
+
+-- The blocks that a version of a template uses.
+CREATE TABLE template_blocks (
+  version_id TEXT NOT NULL REFERENCES template_versions (id) ON DELETE CASCADE,
+  block_id   TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
+  PRIMARY KEY (version_id, block_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX template_blocks_block ON template_blocks (block_id);
+
+-- The blocks that a broadcast uses. Once it is queued, broadcast_contents.frozen has them.
+CREATE TABLE broadcast_blocks (
+  broadcast_id TEXT NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+  block_id     TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
+  PRIMARY KEY (broadcast_id, block_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX broadcast_blocks_block ON broadcast_blocks (block_id);

@@ -37,6 +37,7 @@ type imported struct {
 	Properties   []importedThing  `json:"properties"`
 	Segments     []importedThing  `json:"segments"`
 	Topics       []importedThing  `json:"topics"`
+	Blocks       []importedThing  `json:"blocks"`
 	Templates    []importedThing  `json:"templates"`
 	Broadcasts   []importedThing  `json:"broadcasts"`
 	Domains      []importedThing  `json:"domains"`
@@ -56,7 +57,7 @@ type importedThing struct {
 
 // things returns the lists of a report, by name.
 func (i *imported) things() map[string][]importedThing {
-	return map[string][]importedThing{"properties": i.Properties, "segments": i.Segments, "topics": i.Topics, "templates": i.Templates,
+	return map[string][]importedThing{"properties": i.Properties, "segments": i.Segments, "topics": i.Topics, "blocks": i.Blocks, "templates": i.Templates,
 		"broadcasts": i.Broadcasts, "domains": i.Domains, "webhooks": i.Webhooks, "keys": i.Keys}
 }
 

@@ -110,12 +110,14 @@ func others(w *testserver.Server, word string, segment *app.Segment) {
 	testserver.Must(t, err)
 	_, err = s.Templates.CreateTemplate(ctx, key, app.TemplateInput{Name: word + " draft", TemplateContent: app.TemplateContent{HTML: "<p>x</p>"}})
 	testserver.Must(t, err)
+	_, err = s.Blocks.CreateBlock(ctx, key, app.BlockInput{Name: word, HTML: "<i>" + word + "</i>"})
+	testserver.Must(t, err)
 	order := app.PropertyValue{Type: app.ObjectVariable, Text: `{"z":["` + word + `"],"a":1}`}
-	w.PublishTemplate(key, word+"-languages", app.TemplateContent{HTML: "<p>Hi</p>", Syntax: app.LiquidSyntax, Variables: []app.TemplateVariable{{Key: "order", Type: app.ObjectVariable, Fallback: &order}},
+	w.PublishTemplate(key, word+"-languages", app.TemplateContent{HTML: `<p>Hi{% block "` + word + `" %}</p>`, Syntax: app.LiquidSyntax, Variables: []app.TemplateVariable{{Key: "order", Type: app.ObjectVariable, Fallback: &order}},
 		Variants: app.Variants{"de": {Subject: word, HTML: "<p>Hallo</p>", Text: &text, Design: `{"b":1,"a":2}`}, "fr": {}}})
 	from := map[string]string{"mine": testserver.TestDomain, "stranger": "stranger.example"}[word]
 	for _, name := range []string{"draft", "canceled"} {
-		b, err := s.Broadcasts.CreateBroadcast(ctx, key, app.BroadcastInput{Name: word + " " + name, SegmentID: segment.ID, From: "Ann <ann@" + from + ">", Subject: word, HTML: "<p>Hi</p>", Syntax: "liquid",
+		b, err := s.Broadcasts.CreateBroadcast(ctx, key, app.BroadcastInput{Name: word + " " + name, SegmentID: segment.ID, From: "Ann <ann@" + from + ">", Subject: word, HTML: `<p>Hi{% block "` + word + `" %}</p>`, Syntax: "liquid",
 			Variants:    app.VariantChanges{"pt-BR": {Set: true, Value: app.VariantPatch{Preview: app.Change[string]{Set: true, Value: word}}}},
 			Attachments: []app.Attachment{{Filename: word + " " + name + ".txt", Content: []byte(word + name)}, {Filename: "empty.txt", Content: []byte{}}}}, mail.SendOptions{})
 		testserver.Must(t, err)
@@ -180,7 +182,7 @@ func TestExportIsOfOneTeam(t *testing.T) {
 				t.Errorf("%s has something of the other team", name)
 			}
 		}
-		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "images": 1, "templates": 3, "broadcasts": 2, "domains": 1,
+		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "images": 1, "blocks": 1, "templates": 3, "broadcasts": 2, "domains": 1,
 			"webhooks": 2, "keys": 1, "secrets": 5, "emails": 3, "events": 3}
 		if !maps.Equal(made.Counts, want) {
 			t.Errorf("counts %v\nwant   %v", made.Counts, want)

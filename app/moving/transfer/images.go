@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	nethtml "golang.org/x/net/html"
 
 	"mailer/app"
@@ -84,6 +85,22 @@ func (m *importer) adopt(ctx context.Context, what string, image app.Image, cont
 
 // imageURL matches the URL of an image of a Mailer.
 var imageURL = regexp.MustCompile(`https?://[^\s"'<>()\\]{1,300}/i/([0-9a-f]{32})(?:-([0-9]{1,5}))?\.(?:png|jpg|gif)`)
+
+// placeImages gives a document and its variants the addresses of withImages.
+func (m *importer) placeImages(ctx context.Context, what string, source *string, design *jsontext.Value, variants map[string]archive.Variant) error {
+	html, changed, err := m.withImages(ctx, what, *source, string(*design))
+	if err != nil {
+		return err
+	}
+	*source, *design = html, []byte(changed)
+	for lang, v := range variants {
+		if err := m.placeImages(ctx, what, &v.HTML, &v.Design, nil); err != nil {
+			return err
+		}
+		variants[lang] = v
+	}
+	return nil
+}
 
 // withImages returns the HTML of a template or broadcast, and the document of its visual editor, with
 // addresses of this server for images that the import stored.

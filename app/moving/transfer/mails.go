@@ -65,11 +65,9 @@ func (m *importer) template(ctx context.Context, in *archive.Template) (id strin
 		if c == nil {
 			continue
 		}
-		html, design, err := m.withImages(ctx, what, c.HTML, string(c.Design))
-		if err != nil {
+		if err := m.placeImages(ctx, what, &c.HTML, &c.Design, c.Variants); err != nil {
 			return "", err
 		}
-		c.HTML, c.Design = html, []byte(design)
 	}
 	edited, err := m.version(in, &in.Content)
 	if err != nil {
@@ -121,8 +119,12 @@ func (m *importer) version(in *archive.Template, c *archive.Content) (app.Templa
 	}
 	input := app.TemplateInput{Name: in.Name, Alias: in.Alias, TemplateContent: content, Languages: variantsOf(&c.Document)}
 	t, err := input.Validate(clock.Now())
+	if err != nil {
+		return t, err
+	}
+	blocks, err := m.blocksOf(t.Syntax, t.Parts())
 	if err == nil {
-		err = base.CheckTemplate(&t.TemplateContent)
+		err = base.CheckTemplate(&t.TemplateContent, blocks)
 	}
 	for i := range t.Variables { // Validate has set new ids
 		if v := &content.Variables[i]; v.ID != "" {
@@ -210,11 +212,9 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 	what := fmt.Sprintf("broadcast %q", in.Name)
 	over := m.r.Team.FromMailer() && (in.Status == app.SentBroadcast || in.Status == app.CanceledBroadcast)
 	if !over {
-		html, design, err := m.withImages(ctx, what, in.HTML, string(in.Design))
-		if err != nil {
+		if err := m.placeImages(ctx, what, &in.HTML, &in.Design, in.Variants); err != nil {
 			return "", err
 		}
-		in.HTML, in.Design = html, []byte(design)
 	}
 	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
 		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design),
@@ -237,7 +237,7 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 		}
 		input.Attachments = append(input.Attachments, a)
 	}
-	b, err := draftOf(input)
+	b, err := m.draftOf(input)
 	if err != nil {
 		m.unmovable(what, err.Error())
 		return "", nil
@@ -277,15 +277,19 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 
 // draftOf validates a broadcast. One without a sender becomes a draft that can be sent once it has
 // one: the former sender may not be valid here. Errors: CodeValidation.
-func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
+func (m *importer) draftOf(in app.BroadcastInput) (app.Broadcast, error) {
 	none := in.From == ""
 	if none {
 		in.From = "nobody@example.com"
 	}
 	in.Rules.Compat = app.CompatResend // a file may be embedded
 	b, err := in.Validate(clock.Now())
+	var blocks app.Blocks
 	if err == nil {
-		err = base.CheckBroadcast(&b)
+		blocks, err = m.blocksOf(b.Syntax, b.Parts())
+	}
+	if err == nil {
+		err = base.CheckBroadcast(&b, blocks)
 	}
 	if none {
 		b.From = app.Address{}

@@ -19,6 +19,7 @@ type Report struct {
 	Segments         []Thing             `json:"segments"`
 	Topics           []Thing             `json:"topics"`
 	Images           ImageCounts         `json:"images"`
+	Blocks           []Thing             `json:"blocks"`
 	Templates        []Thing             `json:"templates"`
 	Broadcasts       []Thing             `json:"broadcasts"`
 	Domains          []Thing             `json:"domains"`
@@ -89,7 +90,7 @@ type Thing struct {
 // newReport returns a report with empty lists, not nil ones.
 func newReport(source string, applied bool) *Report {
 	return &Report{
-		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Templates: []Thing{}, Broadcasts: []Thing{},
+		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Blocks: []Thing{}, Templates: []Thing{}, Broadcasts: []Thing{},
 		Domains: []Thing{}, Webhooks: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Unmovable{}, Refused: []archive.Refusal{},
 	}
 }

@@ -35,6 +35,7 @@ const (
 	Choices      Kind = "choices"
 	Contacts     Kind = "contacts"
 	Images       Kind = "images"
+	Blocks       Kind = "blocks"
 	Templates    Kind = "templates"
 	Broadcasts   Kind = "broadcasts"
 	Domains      Kind = "domains"
@@ -49,7 +50,7 @@ const (
 )
 
 // kinds are all kinds.
-var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
+var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
 
 // Team is team.json, the description of the directory. It is written last.
 type Team struct {
@@ -174,6 +175,15 @@ type Contact struct {
 	LastOpenedAt  time.Time `json:"last_opened_at,omitzero"`
 	LastClickedAt time.Time `json:"last_clicked_at,omitzero"`
 	From          Position  `json:"from,omitzero"`
+}
+
+// Block is a saved block.
+type Block struct {
+	ID        string    `json:"id,omitzero"`
+	Name      string    `json:"name"`
+	HTML      string    `json:"html"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
 
 // Content is the content of a template.

@@ -26,6 +26,8 @@ func (s *Sheets) headings(item any) []string {
 		return slices.Concat(strings.Split(contactHeadings, ","), s.properties, []string{"other_properties"})
 	case *Image:
 		text = "id,file,alt,width,height,size,used_at,created_at"
+	case *Block:
+		text = "id,name,html,created_at,updated_at"
 	case *Template:
 		text = "id,name,alias,from,reply_to,subject,html,text,variables,published_at,created_at,updated_at,syntax,variants"
 	case *Broadcast:
@@ -75,6 +77,8 @@ func (s *Sheets) rows(item any) [][]any {
 		return [][]any{s.contact(v)}
 	case *Image:
 		return [][]any{{v.ID, v.File, v.Alt, v.Width, v.Height, v.Size, v.UsedAt, v.CreatedAt}}
+	case *Block:
+		return [][]any{{v.ID, v.Name, v.HTML, v.CreatedAt, v.UpdatedAt}}
 	case *Template:
 		return [][]any{{v.ID, v.Name, v.Alias, v.From, v.ReplyTo, v.Subject, v.HTML, v.Text, v.Variables,
 			v.PublishedAt, v.CreatedAt, v.UpdatedAt, v.Syntax, v.Variants}}

@@ -204,6 +204,10 @@ func (h *htmlChecker) control(tok *Token) error {
 		}
 		tok.Context.place = htmlText
 		h.position = position{state: captured}
+	case "block":
+		if !h.isBetweenTags() {
+			return tok.fault("has a saved block %s: it can stand between tags only", &h.position)
+		}
 	case "break", "continue":
 		for i := last; i >= 0; i-- {
 			if b := &h.blocks[i]; b.tok.tag.name == "for" {

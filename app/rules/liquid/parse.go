@@ -385,6 +385,8 @@ func (p *parser) tag() (*tag, error) {
 		}
 	case "capture":
 		p.variable(t)
+	case "block":
+		p.block(t)
 	case "else", "endif", "endunless", "endcase", "endfor", "endcapture", "break", "continue", "raw", "comment":
 	default:
 		if slices.Contains(otherTags, t.name) {

@@ -60,7 +60,7 @@ func Compile(b *app.Broadcast) (*Broadcast, error) {
 
 // compileContent is Compile for one language.
 func compileContent(b *app.Broadcast) (*Broadcast, error) {
-	b = repaired(b)
+	b = prepared(b)
 	c := &compiler{broadcast: b, mail: &Broadcast{
 		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{}, files: b.Attachments,
 	}}
@@ -73,11 +73,14 @@ func compileContent(b *app.Broadcast) (*Broadcast, error) {
 	return c.mail, nil
 }
 
-// repaired returns the broadcast with repaired unsubscribe links
+// prepared returns the broadcast with its saved blocks and with repaired links to pages
 // (htmltext.RepairPageLinks).
-func repaired(b *app.Broadcast) *app.Broadcast {
+func prepared(b *app.Broadcast) *app.Broadcast {
 	out := *b
-	out.HTML = htmltext.RepairPageLinks(b.HTML)
+	if b.Snapshot != nil {
+		out.HTML = expandBlocks(b.Syntax, b.HTML, b.Snapshot.Blocks)
+	}
+	out.HTML = htmltext.RepairPageLinks(out.HTML)
 	if b.Text != nil {
 		text := htmltext.RepairPageLinks(*b.Text)
 		out.Text = &text

@@ -117,7 +117,7 @@ func TestTemplateWithLiquid(t *testing.T) {
 	values := map[string]app.PropertyValue{
 		"name": apptest.String("A <b> {{{UNSUBSCRIBE_URL}}} {{ name }}"), "items": {Type: "list", Text: `[{"n":1},{"n":"<"}]`}, "note": {Type: "html", Text: "<i>x</i>"},
 	}
-	if err := CheckTemplate(c); err != nil {
+	if err := CheckTemplate(c, nil); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Template(c, values, true, time.Time{}, app.MaxRendered)

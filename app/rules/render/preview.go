@@ -21,7 +21,7 @@ type Preview struct {
 // the URLs of the unsubscribe page and of the page that shows the mail. With clicks, the HTML shows them
 // after its links. Errors: those of Compile.
 func PreviewOf(b *app.Broadcast, contact *app.Contact, page, view string, clicks Clicks) (*Preview, error) {
-	plain := *b
+	plain := *prepared(b)
 	if b.Snapshot != nil {
 		frozen := *b.Snapshot
 		frozen.Tracking = nil

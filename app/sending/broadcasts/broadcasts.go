@@ -28,22 +28,48 @@ type BroadcastView struct {
 func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (v BroadcastView, err error) {
 	in.Rules = s.mail.AttachmentRules()
 	b, err := in.Validate(clock.Now())
-	if err == nil {
-		err = base.CheckBroadcast(&b)
-	}
 	if err != nil {
 		return v, err
 	}
 	b.ID, b.TeamID = app.NewID(), key.TeamID
-	return mail.Once(ctx, s.mail, key, mail.RouteBroadcasts, opts, func(keep mail.Keeper[BroadcastView]) (BroadcastView, error) {
-		if in.Send {
-			return s.createAndSend(ctx, &b, keep)
+	blocks, err := s.checkTexts(ctx, &b)
+	if err != nil {
+		return v, err
+	}
+	create := s.createDraft
+	if in.Send {
+		create = s.createAndSend
+	}
+	return mail.Once(ctx, s.mail, key, mail.RouteBroadcasts, opts, func(keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
+		for range mail.MaxEditRetries {
+			if v, err = create(ctx, &b, blocks, keep); !errors.Is(err, mail.ErrChanged) {
+				return v, err
+			}
+			if blocks, err = s.checkTexts(ctx, &b); err != nil {
+				return v, err
+			}
 		}
-		return s.createDraft(ctx, &b, keep)
+		return v, errKeepsChanging()
 	})
 }
 
-func (s *Service) createDraft(ctx context.Context, b *app.Broadcast, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
+func errKeepsChanging() error {
+	return app.Errorf(app.CodeConflict, "The broadcast is being changed by other requests at the same time; try again")
+}
+
+// checkTexts checks the texts of a broadcast with the saved blocks that they use, and returns these.
+// Errors: CodeValidation.
+func (s *Service) checkTexts(ctx context.Context, b *app.Broadcast) (app.Blocks, error) {
+	blocks, err := s.mail.BlocksOf(ctx, b.TeamID, b.Syntax, b.Parts())
+	if err == nil {
+		err = base.CheckBroadcast(b, blocks)
+	}
+	return blocks, err
+}
+
+// createDraft adds a draft whose texts were checked with blocks. Error: mail.ErrChanged if these were
+// changed meanwhile.
+func (s *Service) createDraft(ctx context.Context, b *app.Broadcast, blocks app.Blocks, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
 	release, err := s.fetchAttachments(ctx, b, b.Attachments, checkAudience)
 	if err != nil {
 		return v, err
@@ -54,6 +80,9 @@ func (s *Service) createDraft(ctx context.Context, b *app.Broadcast, keep mail.K
 			return err
 		}
 		if err := s.teams.CheckAttachments(&tx.Reader, b.TeamID, b.Attachments); err != nil {
+			return err
+		}
+		if err := mail.CheckBlocks(&tx.Reader, b.TeamID, blocks); err != nil {
 			return err
 		}
 		v.Broadcast = *b
@@ -178,7 +207,7 @@ func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch 
 			return v, err
 		}
 	}
-	return v, app.Errorf(app.CodeConflict, "The broadcast is being changed by other requests at the same time; try again")
+	return v, errKeepsChanging()
 }
 
 // applyChange changes a draft whose changed texts it checks before the Write. Error: mail.ErrChanged if
@@ -205,8 +234,9 @@ func (s *Service) applyChange(ctx context.Context, key *app.Key, id string, patc
 		checked, _, err = apply(r)
 		return err
 	})
+	var blocks app.Blocks
 	if err == nil && change.ChangesTexts() {
-		err = base.CheckBroadcast(checked)
+		blocks, err = s.checkTexts(ctx, checked)
 	}
 	if err != nil {
 		return v, base.Lookup("broadcast", err)
@@ -223,6 +253,9 @@ func (s *Service) applyChange(ctx context.Context, key *app.Key, id string, patc
 		}
 		if change.ChangesTexts() && !sameTexts(b, checked) {
 			return mail.ErrChanged
+		}
+		if err := mail.CheckBlocks(&tx.Reader, key.TeamID, blocks); err != nil {
+			return err
 		}
 		if patch.Attachments.Set {
 			if err := s.teams.CheckAttachments(&tx.Reader, b.TeamID, b.Attachments); err != nil {

@@ -52,6 +52,11 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	if err := checkDraft(b, "planned"); err != nil {
 		return nil, err
 	}
+	if b.Syntax != app.PlainSyntax {
+		if err := s.service.checkComplete(ctx, b); err != nil {
+			return nil, err
+		}
+	}
 	b.ScheduledAt = at
 	plan, err := s.service.forecast(ctx, b)
 	if err != nil {
@@ -134,8 +139,8 @@ func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id string,
 			}
 		}
 		b.Snapshot = &app.BroadcastSnapshot{Pages: s.service.Settings.BaseURL}
-		if err = r.FreezeProperties(key.TeamID, b.Snapshot); err != nil {
-			return fmt.Errorf("read properties: %w", err)
+		if err = freeze(r, b, b.Snapshot); err != nil {
+			return err
 		}
 		recipients, err = s.previewContact(ctx, r, b, look.Contact)
 		return err

@@ -38,7 +38,7 @@ func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduled
 				return v, err
 			}
 		}
-		return v, app.Errorf(app.CodeConflict, "The broadcast is being changed by other requests at the same time; try again")
+		return v, errKeepsChanging()
 	})
 }
 
@@ -52,7 +52,7 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 	if err := checkDraft(b, "sent"); err != nil {
 		return v, err
 	}
-	if err := mergetags.RefuseRaw(rawTags(b)); err != nil {
+	if err := s.checkComplete(ctx, b); err != nil {
 		return v, err
 	}
 	b.ScheduledAt = at
@@ -85,6 +85,16 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 	return v, s.mail.Explain(ctx, base.Lookup("broadcast", err))
 }
 
+// checkComplete refuses a draft with merge tags of other services, or with saved blocks that do not exist
+// any more: it is a copy, or the draft was made before they were checked. Errors: CodeValidation.
+func (s *Service) checkComplete(ctx context.Context, b *app.Broadcast) error {
+	if b.Syntax == app.PlainSyntax {
+		return mergetags.RefuseRaw(rawTags(b))
+	}
+	_, err := s.checkTexts(ctx, b)
+	return err
+}
+
 // sameContent reports whether two states of a broadcast have the same content.
 func sameContent(a, b *app.Broadcast) bool {
 	return sameTexts(a, b) && slices.EqualFunc(a.Attachments, b.Attachments, func(a, b app.Attachment) bool { return a.ID == b.ID })
@@ -96,8 +106,9 @@ func sameTexts(a, b *app.Broadcast) bool {
 		(a.Text == nil) == (b.Text == nil) && (a.Text == nil || *a.Text == *b.Text)
 }
 
-// createAndSend adds a draft and sends it in one Write.
-func (s *Service) createAndSend(ctx context.Context, draft *app.Broadcast, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
+// createAndSend adds a draft, whose texts were checked with blocks, and sends it in one Write. Error:
+// mail.ErrChanged if the blocks were changed meanwhile.
+func (s *Service) createAndSend(ctx context.Context, draft *app.Broadcast, blocks app.Blocks, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
 	if err := s.Ready(); err != nil {
 		return v, err
 	}
@@ -115,6 +126,9 @@ func (s *Service) createAndSend(ctx context.Context, draft *app.Broadcast, keep 
 	defer release()
 	err = s.AwaitSnapshot(ctx, draft.ID, func() (bool, error) {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+			if err := mail.CheckBlocks(&tx.Reader, draft.TeamID, blocks); err != nil {
+				return err
+			}
 			v = newView(draft, plan)
 			v.CreatedAt = tx.Now
 			if err := tx.InsertBroadcast(&v.Broadcast); err != nil {
@@ -264,6 +278,17 @@ func (s *Service) queueBroadcast(tx *db.Tx, b *app.Broadcast) error {
 	return tx.SendBroadcast(b)
 }
 
+// freeze sets the properties and the saved blocks of a snapshot, which previews need too.
+func freeze(r *db.Reader, b *app.Broadcast, frozen *app.BroadcastSnapshot) (err error) {
+	if err = r.FreezeProperties(b.TeamID, frozen); err != nil {
+		return fmt.Errorf("read properties: %w", err)
+	}
+	if frozen.Blocks, err = r.BroadcastBlocks(b.ID); err != nil {
+		return fmt.Errorf("read saved blocks: %w", err)
+	}
+	return nil
+}
+
 // snapshot returns what could change while a broadcast is sent.
 func (s *Service) snapshot(r *db.Reader, b *app.Broadcast) (*app.BroadcastSnapshot, error) {
 	a, err := audienceOf(r, b)
@@ -271,8 +296,8 @@ func (s *Service) snapshot(r *db.Reader, b *app.Broadcast) (*app.BroadcastSnapsh
 		return nil, err
 	}
 	frozen := &app.BroadcastSnapshot{Filter: a.Filter, Pages: s.Settings.BaseURL}
-	if err = r.FreezeProperties(b.TeamID, frozen); err != nil {
-		return nil, fmt.Errorf("read properties: %w", err)
+	if err = freeze(r, b, frozen); err != nil {
+		return nil, err
 	}
 	domain, err := r.DomainStatus(b.TeamID, b.From.Domain)
 	switch {

@@ -123,8 +123,8 @@ func (s *Service) readTestedBroadcast(ctx context.Context, key *app.Key, id stri
 			return err
 		}
 		b.Snapshot = &app.BroadcastSnapshot{Pages: s.Settings.BaseURL}
-		if err = r.FreezeProperties(key.TeamID, b.Snapshot); err != nil {
-			return fmt.Errorf("read properties: %w", err)
+		if err = freeze(r, b.Broadcast, b.Snapshot); err != nil {
+			return err
 		}
 		for i, a := range recipients {
 			c, err := r.ContactByAddress(key.TeamID, s.Sealer.AddressHash(key.TeamID, a.Key()))

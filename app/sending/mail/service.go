@@ -37,6 +37,7 @@ type Service struct {
 	mails      broadcastMails
 
 	Templates *Templates
+	Blocks    *Blocks
 	Search    *Search
 	Resends   *Resends
 	Shares    *Shares
@@ -55,7 +56,7 @@ type Templates struct{ service *Service }
 func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, domainService *domains.Service, audienceService *audience.Service) *Service {
 	s := &Service{Base: base, events: events, teams: teamService, domains: domainService, audience: audienceService,
 		tracker: newTracker(), renders: make(renders, largeRenders)}
-	s.Templates, s.Search = &Templates{s}, newSearch(s)
+	s.Templates, s.Blocks, s.Search = &Templates{s}, &Blocks{s}, newSearch(s)
 	s.Accounts, s.Unsent = &Accounts{s}, &Unsent{s}
 	s.Resends, s.Shares, s.Views, s.Previews = &Resends{s}, &Shares{s}, &Views{s}, &Previews{service: s}
 	s.Submissions = &Submissions{s}

@@ -34,6 +34,10 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, use app.Te
 	if err := permits.TakePermit(ctx); err != nil {
 		return nil, err
 	}
+	content, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (*app.TemplateContent, error) { return withBlocks(r, key.TeamID, *content) })
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
 	values := use.Variables
 	if content.DeclaresViewURL() {
 		values = withViewURL(values, s.service.Settings.BaseURL+PreviewView)

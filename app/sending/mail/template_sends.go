@@ -140,8 +140,11 @@ func (r *renderer) read(ctx context.Context, name string, permit bool) (c *app.T
 			return app.Errorf(app.CodePayloadTooLarge, "The templates of a request may hold %d bytes together", app.MaxRendered)
 		}
 		content, err := rd.TemplateContent(r.key.TeamID, t.PublishedID)
-		c = &content
-		c.ID = t.ID
+		if err != nil {
+			return err
+		}
+		content.ID = t.ID
+		c, err = withBlocks(rd, r.key.TeamID, content)
 		return err
 	})
 	return c, err

@@ -15,19 +15,42 @@ import (
 // base.CapTemplates templates; CodeConflict for an alias of another template.
 func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error) {
 	t, err := in.Validate(clock.Now())
-	if err == nil {
-		err = base.CheckTemplate(&t.TemplateContent)
-	}
 	if err != nil {
 		return app.Template{}, err
 	}
 	t.TeamID = key.TeamID
-	return s.insertTemplate(ctx, t)
+	for range MaxEditRetries {
+		made, err := s.checkAndInsert(ctx, t)
+		if !errors.Is(err, ErrChanged) {
+			return made, err
+		}
+	}
+	return app.Template{}, errKeepsChanging("template")
 }
 
-func (s *Templates) insertTemplate(ctx context.Context, t app.Template) (app.Template, error) {
+func errKeepsChanging(kind string) error {
+	return app.Errorf(app.CodeConflict, "The %s is being changed by other requests at the same time; try again", kind)
+}
+
+// checkAndInsert checks the texts of a new template with its saved blocks and adds it. Error: ErrChanged
+// if a block was changed meanwhile.
+func (s *Templates) checkAndInsert(ctx context.Context, t app.Template) (app.Template, error) {
+	blocks, err := s.service.BlocksOf(ctx, t.TeamID, t.Syntax, t.Parts())
+	if err == nil {
+		err = base.CheckTemplate(&t.TemplateContent, blocks)
+	}
+	if err != nil {
+		return app.Template{}, err
+	}
+	return s.insertTemplate(ctx, t, blocks)
+}
+
+func (s *Templates) insertTemplate(ctx context.Context, t app.Template, blocks app.Blocks) (app.Template, error) {
 	t.ID, t.CurrentID = app.NewID(), app.NewID()
 	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := CheckBlocks(&tx.Reader, t.TeamID, blocks); err != nil {
+			return err
+		}
 		if err := base.CapTemplates.Check(&tx.Reader, t.TeamID); err != nil {
 			return err
 		}
@@ -95,7 +118,7 @@ func (s *Templates) changeTemplate(ctx context.Context, key *app.Key, name strin
 			return t, err
 		}
 	}
-	return app.Template{}, app.Errorf(app.CodeConflict, "The template is being changed by other requests at the same time; try again")
+	return app.Template{}, errKeepsChanging("template")
 }
 
 func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string, patch *app.TemplatePatch, always bool) (t app.Template, err error) {
@@ -107,8 +130,12 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 		return t, app.Errorf(app.CodeConflict, "The template was changed since it was read; read it again")
 	}
 	content, err := patch.ApplyContent(old.TemplateContent, clock.Now())
+	if err != nil {
+		return t, err
+	}
+	blocks, err := s.service.BlocksOf(ctx, key.TeamID, content.Syntax, content.Parts())
 	if err == nil {
-		err = base.CheckTemplate(&content)
+		err = base.CheckTemplate(&content, blocks)
 	}
 	if err != nil {
 		return t, err
@@ -121,6 +148,9 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 		}
 		if current.CurrentID != old.CurrentID {
 			return ErrChanged
+		}
+		if err := CheckBlocks(&tx.Reader, key.TeamID, blocks); err != nil {
+			return err
 		}
 		if t, err = patch.ApplyHead(current); err != nil {
 			return err
@@ -210,5 +240,5 @@ func (s *Templates) DuplicateTemplate(ctx context.Context, key *app.Key, name st
 	if err != nil {
 		return app.Template{}, err
 	}
-	return s.insertTemplate(ctx, t.Copy(clock.Now()))
+	return s.insertTemplate(ctx, t.Copy(clock.Now()), nil)
 }
