@@ -69,7 +69,7 @@ func hostileValues(t *testing.T, seed uint64, n int) {
 	b := liquidBroadcast(hostileDocument)
 	b.Subject, b.Preview = "{{ contact.a }} {{{contact.b}}} {% if contact.c %}{{ contact.c }}{% endif %}", "{{ contact.a }} {{{contact.b}}}"
 	b.Snapshot.Tracking = &app.Tracking{Base: "https://track.example", Click: true, Open: true}
-	if err := CheckBroadcast(b); err != nil {
+	if err := CheckBroadcast(b, nil); err != nil {
 		t.Fatal(err)
 	}
 	mail, s := compileTest(t, b), apptest.Sealer(t, 0)
