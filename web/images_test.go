@@ -46,6 +46,26 @@ func aPicture(t testing.TB, width, height int) string {
 	return b.String()
 }
 
+// A picture in a saved block is used: it stays for good, as the block's mail does.
+func TestImageOfBlockIsUsed(t *testing.T) {
+	t.Parallel()
+	r := newTestAPI(t, captured())
+	add := func(width int) shownImage {
+		t.Helper()
+		body, header := form(t, field{"file", aPicture(t, width, 10)})
+		return decoded[shownImage](t, r.as(r.full, "POST", "/images", body, header))
+	}
+	first, second := add(10), add(20)
+	w := r.as(r.full, "POST", "/blocks", `{"name":"Logo","html":"<img src='`+first.URL+`'>"}`)
+	wantStatus(t, w, 201)
+	wantStatus(t, r.as(r.full, "PATCH", "/blocks/"+decoded[blockAnswer](t, w).ID, `{"html":"<img src='`+second.URL+`'>"}`), 200)
+	for _, i := range []shownImage{first, second} {
+		if w := r.as(r.full, "GET", "/images/"+i.ID, ""); decoded[shownImage](t, w).UsedAt == "" {
+			t.Errorf("not used: %s", w.Body)
+		}
+	}
+}
+
 func TestImages(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()

@@ -243,3 +243,31 @@ func TestSegmentOfOutcome(t *testing.T) {
 	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/segment", `{"name":"S","outcome":"opened"}`), 400, app.CodeInvalidParameter, "draft")
 	wantError(t, a.as(a.foreign, "POST", "/broadcasts/"+id+"/segment", `{"name":"S","outcome":"opened"}`), 404, app.CodeNotFound, "broadcast")
 }
+
+func TestInspectBroadcast(t *testing.T) {
+	t.Parallel()
+	a := newAudienceAPI(t)
+	for i, properties := range []string{`"city":"Rome","site":"https://a.test","items":"a"`, `"city":"Oslo","site":"javascript:alert(1)","language":"de"`, `"items":"` + strings.Repeat("a,", 450) + `"`, `"plan":"pro"`} {
+		wantStatus(t, a.call("POST", "/contacts", fmt.Sprintf(`{"email":"p%d@example.org","properties":{%s}}`, i, properties)), 201)
+	}
+	inspect := func(draft string) string {
+		t.Helper()
+		id := a.broadcast(201, "POST", "/broadcasts", `{"from":"a@example.com","subject":"s",`+draft+`}`).ID
+		w := a.call("POST", "/broadcasts/"+id+"/inspect", "")
+		wantStatus(t, w, 200)
+		return strings.TrimSpace(w.Body.String())
+	}
+	for draft, want := range map[string]string{
+		`"html":"<p>x</p>"`: `{"object":"broadcast_inspection","inspected":0,"complete":true,"missing":[],"removed_links":0,"render_limit":0}`,
+		`"html":"<p>{{{FIRST_NAME|you}}} {{{contact.city}}} {{{PLAN}}}</p>"`: `{"object":"broadcast_inspection","inspected":4,"complete":true,"missing":[{"name":"PLAN","recipients":3},{"name":"contact.city","recipients":2}],"removed_links":0,"render_limit":0}`,
+		`"syntax":"liquid","html":"<a href=\"{{ contact.site | default: 'https://b.test' }}\">{{ contact.city }}</a>{% if contact.plan %}{{ contact.seats }}{% endif %}","variants":{"de":{"html":"{{ contact.plan }}<a href=\"{{ contact.site }}\">x</a>"}}`: `{"object":"broadcast_inspection","inspected":4,"complete":true,"missing":[{"name":"contact.city","recipients":2},{"name":"contact.plan","recipients":1},{"name":"contact.seats","recipients":1}],"removed_links":1,"render_limit":0}`,
+		`"syntax":"liquid","html":"{% assign all = contact.items | split: ',' %}{% for x in all %}{% for y in all %}.{% endfor %}{% endfor %}"`:                                                                                                               `{"object":"broadcast_inspection","inspected":4,"complete":true,"missing":[],"removed_links":0,"render_limit":1}`,
+	} {
+		if got := inspect(draft); got != want {
+			t.Errorf("%s:\n %s\nwant %s", draft, got, want)
+		}
+	}
+	scheduled := a.broadcast(201, "POST", "/broadcasts", `{"from":"a@example.com","subject":"s","html":"x","send":true,"scheduled_at":"in 1 hour"}`).ID
+	wantError(t, a.call("POST", "/broadcasts/"+scheduled+"/inspect", ""), 400, app.CodeInvalidParameter, "draft")
+	wantError(t, a.call("POST", "/broadcasts/"+unknownID+"/inspect", ""), 404, app.CodeNotFound, "broadcast")
+}

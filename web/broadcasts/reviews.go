@@ -80,6 +80,21 @@ type planPenalty struct {
 	Message  string       `json:"message" doc:"In words, and what to do about it; may change"`
 }
 
+// broadcastInspection is the answer of POST /broadcasts/{id}/inspect.
+type broadcastInspection struct {
+	Object       string         `json:"object" enum:"broadcast_inspection"`
+	Inspected    int            `json:"inspected" doc:"Recipients whose mail was rendered; none where the content uses no values"`
+	Complete     bool           `json:"complete" doc:"Whether these were all recipients; of many, the first ones are inspected"`
+	Missing      []missingValue `json:"missing" doc:"Values that the content uses, that have no fallback, and that recipients do not have; most recipients first"`
+	RemovedLinks int            `json:"removed_links" doc:"Recipients whose mail lacks a link, since the value that is its address is no http, https, mailto or tel address"`
+	RenderLimit  int            `json:"render_limit" doc:"Recipients whose mail would fail with the reason render_limit"`
+}
+
+type missingValue struct {
+	Name       string `json:"name" doc:"As the content names it, like contact.city or FIRST_NAME"`
+	Recipients int    `json:"recipients" doc:"How many do not have it"`
+}
+
 // planBroadcastRequest is the optional body of POST /broadcasts/{id}/plan.
 type planBroadcastRequest struct {
 	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When it would be sent, as in send; default: now" example:"in 1 hour"`
@@ -108,6 +123,8 @@ type broadcastPreview struct {
 type (
 	broadcastPlanOutput    struct{ Body broadcastPlan }
 	broadcastPreviewOutput struct{ Body broadcastPreview }
+
+	broadcastInspectionOutput struct{ Body broadcastInspection }
 )
 
 // Add adds the routes to a handler.
@@ -122,8 +139,26 @@ func (r ReviewRoutes) Add(h *rest.Handler) {
 		Summary: "Render a broadcast for one contact. The unsubscribe links in the result do nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.previewBroadcast)
+	rest.Register(h, rest.Route{ReadOnly: true}, openapi.Operation{
+		OperationID: "inspect-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/inspect",
+		Summary: "Render a draft broadcast for its recipients, and count for how many something is missing. Changes nothing", Tags: broadcastTags,
+		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+	}, r.inspectBroadcast)
 	r.addVersions(h)
 	r.addOutcomes(h)
+}
+
+func (r ReviewRoutes) inspectBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastInspectionOutput, error) {
+	found, err := r.Service.InspectBroadcast(ctx, key, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := broadcastInspection{Object: "broadcast_inspection", Inspected: found.Inspected, Complete: found.Complete, Missing: make([]missingValue, len(found.Missing)),
+		RemovedLinks: found.Removed, RenderLimit: found.Limit}
+	for i, m := range found.Missing {
+		out.Missing[i] = missingValue(m)
+	}
+	return &broadcastInspectionOutput{out}, nil
 }
 
 func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *planBroadcastRequest) (*broadcastPlanOutput, error) {

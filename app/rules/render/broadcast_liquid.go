@@ -297,12 +297,29 @@ type Findings struct {
 	Limit   bool     // rendering passes a bound
 }
 
+// NeedsInspection reports whether Inspect can find anything.
+func (b *Broadcast) NeedsInspection() bool {
+	for _, m := range b.all() {
+		if len(m.open) > 0 || m.runs() {
+			return true
+		}
+	}
+	return false
+}
+
+// runs reports whether a part of the mail is evaluated.
+func (b *Broadcast) runs() bool {
+	return slices.ContainsFunc([]*compiledText{b.subject, b.html, b.text}, func(t *compiledText) bool { return t != nil && t.program != nil })
+}
+
 // Inspect renders the mail to a contact, as Mail does.
 func (b *Broadcast) Inspect(s *app.Sealer, contact *app.Contact) Findings {
 	r := &app.BroadcastRecipient{Email: contact.Email, Fields: b.Fields(contact)}
 	b = b.in(b.Language(contact))
 	f := &fillState{mail: b, sealer: s, recipient: r}
-	b.subjectOf(f)
-	b.bodies(f)
+	if b.runs() {
+		b.subjectOf(f)
+		b.bodies(f)
+	}
 	return Findings{Missing: b.missing(f), Removed: f.removed, Limit: errors.Is(f.err, ErrLimit)}
 }
