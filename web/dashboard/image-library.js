@@ -8,6 +8,9 @@ import { Bones, Button, Empty, Failed, Icon, Input } from './ui/base.js';
 import { dialog, DialogBody, toast } from './ui/float.js';
 import { Foot } from './ui/list.js';
 
+/** The style of an image in a mail, not of this page. */
+const mailStyle = 'style="max-width:100%;height:auto"';
+
 /** The most bytes of an image, and of all images in one email, and of its HTML: Gmail cuts off what is longer. */
 const most = 5 << 20;
 const heavy = 1_000_000;
@@ -181,7 +184,7 @@ const escapes = { '&': '&amp;', '<': '&lt;', '"': '&quot;' };
 function insert(editor, images) {
 	for (const image of images) {
 		const { src, width, alt } = embedded(image);
-		editor?.insert(`<img src="${src}" alt="${alt.replace(/[&<"]/g, (character) => escapes[character])}" width="${width}" style="max-width:100%;height:auto">`);
+		editor?.insert(`<img src="${src}" alt="${alt.replace(/[&<"]/g, (character) => escapes[character])}" width="${width}" ${mailStyle}>`);
 	}
 }
 

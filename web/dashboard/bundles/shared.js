@@ -739,6 +739,7 @@ var Convert = ({ draft }) => draft.value.syntax === "plain" ? lib_core$html`<div
 import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$placeOf, drafts$useDraft } from "./app.js";
 
 // module:image-library.js
+var mailStyle = 'style="max-width:100%;height:auto"';
 var most3 = 5 << 20;
 var heavy = 1e6;
 var long = 102 * 1024;
@@ -884,7 +885,7 @@ var escapes = { "&": "&amp;", "<": "&lt;", '"': "&quot;" };
 function insert(editor, images) {
   for (const image of images) {
     const { src, width, alt } = embedded(image);
-    editor?.insert(`<img src="${src}" alt="${alt.replace(/[&<"]/g, (character) => escapes[character])}" width="${width}" style="max-width:100%;height:auto">`);
+    editor?.insert(`<img src="${src}" alt="${alt.replace(/[&<"]/g, (character) => escapes[character])}" width="${width}" ${mailStyle}>`);
   }
 }
 async function insertFiles(editor, files) {
