@@ -455,6 +455,16 @@ func (b *Broadcast) Links() []string {
 // Size returns the approximate memory of the compiled broadcast in bytes, with the contents of its
 // attachments in encoded form.
 func (b *Broadcast) Size() int64 {
+	n := b.MailSize("")
+	for _, v := range b.variants {
+		n += v.MailSize("") - app.SumSizes(v.files)*4/3
+	}
+	return n
+}
+
+// MailSize is Size for one language.
+func (b *Broadcast) MailSize(language string) int64 {
+	b = b.in(language)
 	const step, encoded = 200, 3 // text, and its encoded form
 	n := int64(1000)
 	for _, t := range []*compiledText{b.subject, b.html, b.text} {
@@ -464,9 +474,6 @@ func (b *Broadcast) Size() int64 {
 	}
 	for _, link := range b.links {
 		n += int64(len(link))
-	}
-	for _, v := range b.variants {
-		n += v.Size() - app.SumSizes(v.files)*4/3
 	}
 	return n + app.SumSizes(b.files)*4/3
 }

@@ -1,9 +1,11 @@
 package render
 
 import (
+	"strings"
 	"testing"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 )
 
 func TestLanguage(t *testing.T) {
@@ -19,5 +21,21 @@ func TestLanguage(t *testing.T) {
 	}
 	if got := Language(nil, "pt"); got != "" {
 		t.Error(got)
+	}
+}
+
+// A mail waits for the memory of its own language alone, and the cache counts all languages, with the
+// attachments once.
+func TestSizeOfLanguages(t *testing.T) {
+	b := apptest.Broadcast("<p>short</p>")
+	b.Text, b.Attachments = new(""), []app.Attachment{{Size: 3000}}
+	alone := compileTest(t, b).Size()
+	b.Variants = app.Variants{"de": {HTML: strings.Repeat("long", 10_000)}, "fr": {}}
+	m := compileTest(t, b)
+	if m.MailSize("") != alone || m.MailSize("fr") != alone || m.MailSize("de") < 3*40_000 || m.MailSize("es") != alone {
+		t.Errorf("sizes %d %d %d, want %d", m.MailSize(""), m.MailSize("fr"), m.MailSize("de"), alone)
+	}
+	if want := m.MailSize("") + m.MailSize("de") + m.MailSize("fr") - 2*4000; m.Size() != want {
+		t.Errorf("size %d, want %d", m.Size(), want)
 	}
 }

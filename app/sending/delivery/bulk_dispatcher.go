@@ -251,7 +251,7 @@ func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *ma
 	for i := range next {
 		to := &next[i]
 		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.key, Domain: b.From.Domain, Attempts: 1,
-			NextAt: tx.Now, Size: content.Size(), MessageDate: tx.Now, Owner: q.s.DB.Cluster().Owner()}
+			NextAt: tx.Now, Size: content.MailSize(to.Language), MessageDate: tx.Now, Owner: q.s.DB.Cluster().Owner()}
 		if queue := q.ruleQueue(&b, to); queue != q.key {
 			u.Relay, u.Attempts, u.Owner = queue, 0, ""
 		}

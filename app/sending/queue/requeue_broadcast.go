@@ -53,7 +53,7 @@ func (q *requeueRun) requeueRecipients(ctx context.Context, b *app.Broadcast, id
 	err = q.s.DB.Write(ctx, func(tx *db.Tx) error {
 		matched, changed, skipped = 0, 0, map[string]int{}
 		for _, id := range ids {
-			fits, why, err := q.requeueRecipient(tx, b, id, content.Size())
+			fits, why, err := q.requeueRecipient(tx, b, id, content.MailSize)
 			if err != nil {
 				return fmt.Errorf("requeue %s: %w", id, err)
 			}
@@ -82,7 +82,7 @@ func (q *requeueRun) requeueRecipients(ctx context.Context, b *app.Broadcast, id
 }
 
 // requeueRecipient requeues one recipient of a broadcast, or returns the reason why not.
-func (q *requeueRun) requeueRecipient(tx *db.Tx, b *app.Broadcast, id string, size int64) (fits bool, why string, err error) {
+func (q *requeueRun) requeueRecipient(tx *db.Tx, b *app.Broadcast, id string, size func(language string) int64) (fits bool, why string, err error) {
 	byID := len(q.p.IDs) > 0
 	to, err := tx.BroadcastRecipient(id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (q *requeueRun) requeueRecipient(tx *db.Tx, b *app.Broadcast, id string, si
 	if h.hard && !byID {
 		return true, skipNobody, nil
 	}
-	u := app.Unit{EmailID: id, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: b.Relay, Domain: b.From.Domain, NextAt: tx.Now, Size: size, MessageDate: tx.Now}
+	u := app.Unit{EmailID: id, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: b.Relay, Domain: b.From.Domain, NextAt: tx.Now, Size: size(to.Language), MessageDate: tx.Now}
 	if blocked, err := q.s.delivery.Blocked(&tx.Reader, u, to.Email); err != nil || blocked {
 		return true, skipSuppressed, err
 	}
