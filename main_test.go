@@ -1007,7 +1007,7 @@ func limits() map[string][]string {
 		fmt.Sprintf("| `expires_in` | %dm to %dd |", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/day),
 		fmt.Sprintf("| `Idempotency-Key` | 1 to %d characters", app.MaxIdempotencyKey),
 		fmt.Sprintf("| a key | %d requests a second", web.DefaultRateLimit),
-		fmt.Sprintf("| a broadcast | html and text of %d MiB together; at most %d days long |", app.MaxBroadcastContent>>20, pacing.MaxPlan/day),
+		fmt.Sprintf("| a broadcast | html and text of %d MiB together, in all [languages](languages.md); at most %d days long |", app.MaxBroadcastContent>>20, pacing.MaxPlan/day),
 		fmt.Sprintf("| a template | %d variables", app.MaxTemplateVariables),
 		fmt.Sprintf("| a contact | %d properties", app.MaxProperties),
 		fmt.Sprintf("| a segment | %d conditions |", app.MaxConditions),
@@ -1018,7 +1018,7 @@ func limits() map[string][]string {
 	}, "domains.md": {
 		fmt.Sprintf("or, after %d hours, `failed`", app.GiveUpVerifying/hour),
 	}, "api-broadcasts.md": {
-		fmt.Sprintf("`{to}`, up to %d addresses", app.MaxBroadcastTests),
+		fmt.Sprintf("`{to, language?}`, up to %d addresses", app.MaxBroadcastTests),
 	}, "api-domains.md": {
 		fmt.Sprintf("for 0 to %d hours, %d by default", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
 	}, "broadcasts.md": {
