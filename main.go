@@ -115,7 +115,8 @@ func newRoot(args ...string) *cobra.Command {
 	root.Version = build.Text()
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: engine.InUse, Schema: schema}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: engine.InUse, Schema: schema,
+		Fetch: func(allow []netip.Prefix) app.FetchFiles { return fetch.New(allow).Fetch }}).Commands()...)
 	root.AddCommand(cli.Completion(root))
 	cli.SuggestNearest(root, args)
 	return root
@@ -166,8 +167,8 @@ func serveCommand(o *options) *cobra.Command {
 	o.boundFlags.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
-	cli.BytesFlag(f, &o.maxImages, "max-images", app.DefaultMaxImages, "maximum size of all images of a team, like 500MB or 1GiB; in cloud mode the plans decide")
-	f.StringVar(&o.pagesHost, "pages-host", "", "host name for what teams publish, like their images: neither the API nor the dashboard answers there; needed if several teams upload images and have no tracking host")
+	cli.BytesFlag(f, &o.maxImages, "max-images", app.DefaultMaxImages, "maximum bytes of all images of a team, like 1GiB; in cloud mode the plan sets it")
+	f.StringVar(&o.pagesHost, "pages-host", "", "host name for the images of all teams, without API and dashboard")
 	f.BoolVar(&o.fetchAttachments, "fetch-attachments", false, "fetch attachments that are given as a URL (path) when an email is accepted: only by https from public hosts")
 	f.StringArrayVar(&o.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which attachments may be fetched too, also over plain http; repeatable")
 	o.logs.Bind(f)
@@ -198,6 +199,7 @@ func (o *options) check(cmd *cobra.Command) error {
 			return fmt.Errorf("--pages-host must be a host name, is %q", o.pagesHost)
 		}
 		o.pagesHost = host
+		o.listeners.Certificates().Add(host)
 	}
 	if (o.dev || o.capture) && len(o.relays) > 0 {
 		return errors.New("--dev and --capture don't send mail; they can't be used with --relay")

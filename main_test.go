@@ -1064,3 +1064,19 @@ func TestManualListsPackages(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesHostIsAHostOfItsOwn, since neither the API nor the dashboard answers there.
+func TestPagesHostIsAHostOfItsOwn(t *testing.T) {
+	for args, want := range map[string]string{
+		"--pages-host https://x.example":                                              "--pages-host must be a host name",
+		"--pages-host MAIL.example.com --base-url https://mail.example.com:8443":      "--pages-host must differ from the host of --base-url",
+		"--pages-host pages.example.com --max-images many":                            "must be a number of bytes like 500MB or 1GiB",
+		"--pages-host pages.example.com --base-url https://mail.example.com --mode x": "--mode must be",
+	} {
+		root := newRoot()
+		root.SetArgs(append([]string{"serve", "--db", filepath.Join(t.TempDir(), "x.db")}, strings.Fields(args)...))
+		if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}

@@ -30,6 +30,11 @@ func (r *Reader) TemplatesAfter(teamID, after string, limit int) ([]app.Template
 	return list(r, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, after, limit)
 }
 
+// ImagesAfter returns images of a team.
+func (r *Reader) ImagesAfter(teamID, after string, limit int) ([]app.Image, error) {
+	return list(r, scanImage, `SELECT `+imageColumns+` FROM images AS i WHERE i.team_id = ? AND i.id > ? ORDER BY i.id LIMIT ?`, teamID, after, limit)
+}
+
 // BroadcastsAfter returns broadcasts of a team without content.
 func (r *Reader) BroadcastsAfter(teamID, after string, limit int) ([]app.Broadcast, error) {
 	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID, after, limit)

@@ -32,6 +32,16 @@ func (r *Reader) TemplateIDTaken(id string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM templates WHERE id = ?)`, id)
 }
 
+// ImageIDTaken reports whether an image of any team has an id.
+func (r *Reader) ImageIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM images WHERE id = ?)`, id)
+}
+
+// ImageNameTaken reports whether an image of any team has a name.
+func (r *Reader) ImageNameTaken(name string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM images WHERE name = ?)`, name)
+}
+
 // BroadcastIDTaken reports whether a broadcast of any team has an id.
 func (r *Reader) BroadcastIDTaken(id string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM broadcasts WHERE id = ?)`, id)

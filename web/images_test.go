@@ -122,6 +122,10 @@ func TestImages(t *testing.T) {
 	if w := r.as(r.full, "GET", "/images?limit=1", ""); !strings.Contains(w.Body.String(), i.ID) || !strings.Contains(w.Body.String(), `"has_more":false`) {
 		t.Errorf("%s", w.Body)
 	}
+	content := r.as(r.full, "GET", path+"/content", "")
+	if m, err := png.Decode(content.Body); err != nil || m.Bounds().Dx() != 600 || content.Header().Get("Content-Type") != "image/png" || content.Header().Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
+		t.Errorf("the content: %d %v %v", content.Code, err, content.Header())
+	}
 	wantStatus(t, r.as(r.full, "POST", "/emails", `{"from":"a@shop.example","to":"b@example.net","subject":"s","html":"<img src='`+i.URL+`'>"}`), 200)
 	if w := r.as(r.full, "GET", path, ""); decoded[shownImage](t, w).UsedAt == "" {
 		t.Errorf("not used: %s", w.Body)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/user"
 	"strconv"
@@ -21,6 +22,8 @@ type Store struct {
 	Open func(ctx context.Context, f StoreFlags, create bool) (e *server.Server, done func(), err error)
 	// InUse reports whether a server runs on the database.
 	InUse func(path string) bool
+	// Fetch returns a function that fetches files from public hosts, and from the ranges in allow.
+	Fetch func(allow []netip.Prefix) app.FetchFiles
 	// Schema is the text of schema.sql.
 	Schema string
 

@@ -41,7 +41,7 @@ func diskObject(d *retention.Disk) map[string]any {
 		tables = append(tables, map[string]any{"table": t.Name, "bytes": t.Bytes})
 	}
 	for _, t := range d.Teams {
-		teams = append(teams, map[string]any{"id": t.ID, "team": t.Team, "emails": t.Emails, "bytes": t.Bytes,
+		teams = append(teams, map[string]any{"id": t.ID, "team": t.Team, "emails": t.Emails, "bytes": t.Bytes, "images": t.Images,
 			"keep_content": retention.FormatRetention(t.Kept.Content), "keep_emails": retention.FormatRetention(t.Kept.Emails), "keep_broadcasts": retention.FormatRetention(t.Kept.Broadcasts),
 			"old": map[string]any{"contents": t.OldContents, "emails": t.OldEmails, "bytes": t.OldBytes}})
 	}
@@ -60,9 +60,9 @@ func diskTables(d *retention.Disk) Table {
 }
 
 func diskTeams(d *retention.Disk) Table {
-	t := Table{Head: []string{"TEAM", "EMAILS", "ABOUT", "KEEPS CONTENTS", "EMAILS", "BROADCASTS", "OLD CONTENTS", "OLD EMAILS", "ABOUT"}}
+	t := Table{Head: []string{"TEAM", "EMAILS", "ABOUT", "IMAGES", "KEEPS CONTENTS", "EMAILS", "BROADCASTS", "OLD CONTENTS", "OLD EMAILS", "ABOUT"}}
 	for _, row := range d.Teams {
-		t.Rows = append(t.Rows, Row{Cells: []string{row.Team, strconv.FormatInt(row.Emails, 10), base.FormatBytes(row.Bytes),
+		t.Rows = append(t.Rows, Row{Cells: []string{row.Team, strconv.FormatInt(row.Emails, 10), base.FormatBytes(row.Bytes), base.FormatBytes(row.Images),
 			keptText(row.Kept.Content), keptText(row.Kept.Emails), keptText(row.Kept.Broadcasts),
 			strconv.FormatInt(row.OldContents, 10), strconv.FormatInt(row.OldEmails, 10), base.FormatBytes(row.OldBytes)}})
 	}

@@ -31,6 +31,8 @@ type importCommand struct {
 	emails      bool
 	trust       bool
 	mapping     string // file for the ids that could not be kept
+	images      bool   // fetch what templates and broadcasts show
+	fetchAllow  []string
 }
 
 // source is where an import reads from. open returns the archive and a function that must be called
@@ -68,6 +70,12 @@ func (i *importCommand) command(use, short string, args cobra.PositionalArgs, fr
 	return i.c.teamFlag(i.c.jsonFlag(cmd))
 }
 
+// imageFlags adds the flags of sources with templates that show images.
+func (i *importCommand) imageFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&i.images, "images", false, "fetch the images of templates and broadcasts, and store them here")
+	cmd.Flags().StringArrayVar(&i.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which images may be fetched too, also over plain http; repeatable")
+}
+
 // run reads a source and imports it.
 func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Team, s source) error {
 	r, done, err := s.open(ctx, e)
@@ -83,6 +91,13 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	}
 	if i.apply && mapping.path != "" {
 		o.Mapping = mapping
+	}
+	if i.images {
+		ranges, err := app.ParseRanges(i.fetchAllow)
+		if err != nil {
+			return fmt.Errorf("--fetch-allow: %w", err)
+		}
+		o.FetchImages = i.c.Fetch(ranges)
 	}
 	bar := Progress(ctx, "import", 0)
 	o.Progress = steps(bar)
@@ -187,6 +202,7 @@ func (i *importCommand) fromListmonk() *cobra.Command {
 			return result.Left, err
 		}), nil
 	})
+	i.imageFlags(cmd)
 	cmd.Flags().StringVar(&url, "url", "", "address of listmonk, like https://lists.example.com")
 	typed(cmd.Flags().Lookup("url")) // MAILER_URL is the server of `mailer mcp`
 	cmd.Flags().StringVar(&user, "user", "", "name of the API user, or of a user for listmonk before version 4")

@@ -47,6 +47,9 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 			fmt.Fprintf(&b, "  %-13s %s\n", list.name, thingsText(list.things))
 		}
 	}
+	if r.Images.New+r.Images.Existing > 0 {
+		fmt.Fprintf(&b, "  images        %d new, %d there already\n", r.Images.New, r.Images.Existing)
+	}
 	if r.Emails.New+r.Emails.Existing > 0 {
 		fmt.Fprintf(&b, "  emails        %d new, %d there already\n", r.Emails.New, r.Emails.Existing)
 	}

@@ -20,6 +20,7 @@ func (i *importCommand) fromResend() *cobra.Command {
 			return 0, resend.Read(ctx, resend.Options{APIKey: key, KeyFile: file, BaseURL: base}, w, cursor, steps(bar))
 		}), nil
 	})
+	i.imageFlags(cmd)
 	cmd.Flags().StringVar(&file, "api-key-file", "", "file with an API key that has full access")
 	cmd.Flags().StringVar(&base, "base-url", "", "address of the API (default: "+resend.BaseURL+")")
 	typed(cmd.Flags().Lookup("base-url")) // MAILER_BASE_URL is this server's URL

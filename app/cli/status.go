@@ -90,8 +90,8 @@ func printStatus(st *health.Status) error {
 	for _, t := range st.Database.Tables {
 		tables = append(tables, t.Name+" "+base.FormatBytes(t.Bytes))
 	}
-	fmt.Printf("database  %s, write-ahead log %s (%s)\ndisk      %s free\n",
-		base.FormatBytes(st.Database.Bytes), base.FormatBytes(st.Database.WALBytes), strings.Join(tables, ", "), base.FormatBytes(st.Database.DiskFree))
+	fmt.Printf("database  %s, write-ahead log %s (%s)\nimages    %s\ndisk      %s free\n",
+		base.FormatBytes(st.Database.Bytes), base.FormatBytes(st.Database.WALBytes), strings.Join(tables, ", "), base.FormatBytes(st.Database.Images), base.FormatBytes(st.Database.DiskFree))
 	if !st.Remote {
 		fmt.Printf("backup    %s\n", orNone(st.Backup.Last))
 	}

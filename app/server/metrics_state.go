@@ -10,6 +10,7 @@ import (
 	"mailer/app/kit/metrics"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/queue"
+	"mailer/db"
 )
 
 // sampleMetrics returns the current values of the gauges.
@@ -34,6 +35,9 @@ func (s *Server) sampleMetrics(ctx context.Context) (state metrics.State, err er
 		}
 	}
 	addWaiting(&state, waiting, clock.Now())
+	if state.Images, err = db.Get(ctx, s.DB, (*db.Reader).AllImageBytes); err != nil {
+		return state, err
+	}
 	sizes, err := s.DB.FileSizes()
 	state.DB, state.WAL, state.DiskFree = sizes.File, sizes.WAL, sizes.DiskFree
 	return state, err

@@ -247,7 +247,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Stats = stats.New(b)
 	s.RequestLog = requestlog.New(b, cfg.NoRequestLog)
 	s.Exports = transfer.NewExporter(b, s.Domains)
-	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains)
+	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains, s.Images)
 	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure

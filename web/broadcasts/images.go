@@ -109,6 +109,7 @@ func (r ImageRoutes) Add(h *rest.Handler) {
 		Summary: "Delete an image", Tags: imageTags, Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
 		Description: "An image that an email, broadcast or template refers to is only deleted with `force=true`: mail that was sent has a gap in its place.",
 	}, r.remove)
+	r.addContent(h)
 }
 
 // documentImageUpload documents the two forms of an upload.

@@ -10,7 +10,7 @@ import { Meter } from './ui/chart.js';
 import { attempt, confirm, dialog, DialogBody, Menu } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 import { membership } from './state.js';
-import { designOf, isVisual, Start } from './starters.js';
+import { designOf, hasDesign, Start } from './starters.js';
 
 /** A broadcast's status: one that is queued counts as sending. @param {{of: any}} props */
 export const BroadcastStatus = ({ of }) => {
@@ -99,11 +99,11 @@ const beginning = '<!doctype html>\n<html lang="en">\n<body>\n<p>Hello {{{contac
 const named = (name, address) => (!name ? address : /^[^()<>[\]:;@\\,."]+$/.test(name) ? `${name} <${address}>` : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`);
 
 /** The members copied from a template or the last broadcast. */
-const copied = ['subject', 'preview_text', 'html', 'text', 'design'];
+const copied = ['subject', 'preview_text', 'html', 'text', 'design', 'syntax', 'variants'];
 
 /** The parts of a new broadcast that its start decides. @param {string} start @param {string} name @param {{template: string, last: any}} from */
 async function contentOf(start, name, { template, last }) {
-	if (start !== 'template' && start !== 'last') return { subject: name, html: beginning, ...(isVisual(start) ? { design: designOf(start, { broadcast: true }) } : {}) };
+	if (start !== 'template' && start !== 'last') return { subject: name, syntax: 'liquid', html: beginning, ...(hasDesign(start) ? { design: designOf(start, { broadcast: true }) } : {}) };
 	const whole = await api.get(start === 'last' ? encoded`/broadcasts/${last.id}` : encoded`/templates/${template}`);
 	const out = Object.fromEntries(copied.map((part) => [part, whole[part]]).filter(([, value]) => value !== null && value !== undefined));
 	return { ...out, subject: out.subject || name, html: out.html ?? beginning, ...(start === 'last' && whole.topic_id ? { topic_id: whole.topic_id } : {}) };
@@ -137,6 +137,6 @@ function New({ close }) {
 		<${Input} label=${t('broadcasts.name')} hint=${t('broadcasts.nameHint')} value=${name} onInput=${setName} autofocus maxlength="255" />
 		<${Input} label=${t('composer.from')} hint=${!domains.loading && !verified.length ? t('broadcasts.noDomain') : t('broadcasts.fromHint')} value=${sender} onInput=${setFrom} error=${wrong} />
 		<${Select} label=${t('broadcasts.audience')} value=${segment} onChange=${setSegment} options=${[['', t('composer.everybody')], ...segments.rows.map((s) => [s.id, s.name])]} />
-		<${Start} value=${start} onChange=${setStart} hint=${start === 'last' ? t('starters.copyOf', { name: last.name }) : undefined} options=${['announcement', 'digest', 'receipt', ...(templates.rows.length ? ['template'] : []), ...(last ? ['last'] : []), 'blank', 'html']} />
+		<${Start} value=${start} onChange=${setStart} hint=${start === 'last' ? t('starters.copyOf', { name: last.name }) : undefined} options=${['announcement', 'digest', 'receipt', ...(templates.rows.length ? ['template'] : []), ...(last ? ['last'] : []), 'blank', 'mjml', 'html']} />
 		${start === 'template' && html`<${Select} label=${t('starters.pick')} value=${template} onChange=${pick} options=${templates.rows.map((row) => [row.id, row.name])} />`}<//>`;
 }

@@ -26,7 +26,7 @@ import (
 // Only comments are removed: stack traces keep the names and lines of functions.
 
 // vendored are bundles that are served as they are.
-var vendored = []string{"lib/editor.js", "lib/visual.js"}
+var vendored = []string{"lib/editor.js", "lib/mjml.js", "lib/visual.js"}
 
 // frameEntry is the module that the visual editor's document runs.
 const frameEntry = "visual-frame.js"
@@ -63,7 +63,9 @@ func newBundler(t *testing.T) *bundler {
 	for name, source := range b.sources {
 		graph.add(name, source)
 		for _, found := range dynamicImport.FindAllStringSubmatch(source, -1) {
-			b.dynamic[path.Join(path.Dir(name), found[1])] = true
+			if wanted := path.Join(path.Dir(name), found[1]); !slices.Contains(vendored, wanted) {
+				b.dynamic[wanted] = true
+			}
 		}
 	}
 	b.share(graph)

@@ -11,14 +11,14 @@ import { dialog, DialogBody, toast } from './ui/float.js';
 import { usePost } from './plan.js';
 
 /** Sends a test to a few people; path is the operation. @param {string} path */
-export const testMail = (path) => dialog((close) => html`<${Test} path=${path} close=${close} />`);
+export const testMail = (path, language = '') => dialog((close) => html`<${Test} path=${path} language=${language} close=${close} />`);
 
-function Test({ path, close }) {
+function Test({ path, language, close }) {
 	const [to, setTo] = useState(me.value?.email ?? '');
 	const [wrong, setWrong] = useState('');
 	const send = async () => {
 		try {
-			const { data } = await api.post(path, { to: to.split(/[\s,;]+/).filter(Boolean) });
+			const { data } = await api.post(path, { to: to.split(/[\s,;]+/).filter(Boolean), ...(language ? { language } : {}) });
 			close();
 			toast(t('composer.testSent', { n: data.length }), { href: base + encoded`/emails/${data[0].id}`, word: t('composer.testSee') });
 		} catch (e) {

@@ -3,6 +3,7 @@ import { html, useEffect, useMemo, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { number } from './format.js';
 import { t } from './i18n.js';
+import { contactIn } from './liquid.js';
 import { encoded } from './paths.js';
 import { used } from './variables.js';
 
@@ -47,13 +48,13 @@ function Variable({ name, otherwise, segment, ready }) {
 	return html`<span><code class="tk-v">${name.replace(/^contact\./, '')}</code> ${none?.count > 0 && html`<span class="muted">${t('editor.haveNone', { n: none.count, count: `${number(none.count)}${none.exact ? '' : '+'}` })},</span> `}${otherwise ? t('editor.else', { text: otherwise }) : html`<span class="warn">${t('editor.elseNothing')}</span>`}</span>`;
 }
 
-/** The bar below the editor. @param {{texts: (string|null)[], fallbacks: Record<string, string|null>, segment: string|null}} props */
-export function Variables({ texts, fallbacks, segment }) {
+/** The bar below the editor. @param {{texts: (string|null)[], fallbacks: Record<string, string|null>, segment: string|null, liquid: boolean}} props */
+export function Variables({ texts, fallbacks, segment, liquid }) {
 	const audience = useGet(segment ? encoded`/segments/${segment}` : null);
 	const all = useMemo(() => {
 		const byName = new Map();
-		for (const text of texts) for (const v of used(text ?? '')) if (!v.broken && !/(UNSUBSCRIBE|VIEW)_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
+		for (const text of texts) for (const v of [...used(text ?? ''), ...(liquid ? contactIn(text ?? '') : [])]) if (!('broken' in v && v.broken) && !/(UNSUBSCRIBE|VIEW)_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
 		return [...byName];
-	}, texts);
-	return html`<div class="vars"><span>${t('editor.variables')}</span>${all.length ? all.map(([name, fallback], i) => html`<${Variable} key=${name} name=${name} otherwise=${fallback ?? fallbacks[name]} segment=${segment ? audience.data : undefined} ready=${i < most && (!segment || !!audience.data)} />`) : html`<span>${t('editor.noVariables')}</span>`}</div>`;
+	}, [...texts, liquid]);
+	return html`<div class="vars"><span>${t('editor.variables')}</span>${all.length ? all.map(([name, fallback], i) => html`<${Variable} key=${name} name=${name} otherwise=${fallback ?? fallbacks[name]} segment=${segment ? audience.data : undefined} ready=${i < most && (!segment || !!audience.data)} />`) : html`<span>${t(liquid ? 'editor.noVariablesLiquid' : 'editor.noVariables')}</span>`}</div>`;
 }

@@ -4,18 +4,25 @@ import { useGet, useList } from './api.js';
 import { Checks, testMail } from './composer-checks.js';
 import { Files } from './composer-files.js';
 import { Versions } from './composer-versions.js';
+import { Convert } from './convert.js';
 import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
+import { InsertImage, insertFiles, Weight } from './image-library.js';
+import { languageName } from './language-names.js';
+import { addLanguage, inLanguage, Languages } from './languages.js';
+import { looksLikeMJML, MJML } from './mjml.js';
 import { base, go } from './router.js';
+import { mjmlDesign } from './starters.js';
 import { Bones, Button, Failed, Head, Icon, Seg, Select } from './ui/base.js';
-import { CodeEditor } from './ui/code-editor.js';
+import { CodeEditor, Refusal } from './ui/code-editor.js';
 import { nameOf, useCount } from './ui/audience.js';
 import { Menu } from './ui/float.js';
 import { Paper } from './ui/frame.js';
 import { builtIn, findings } from './variables.js';
+import { variantsOf } from './variants.js';
 import { Variables } from './composer-variables.js';
 import { encoded } from './paths.js';
-import { byHand, partOf, parts, Visual, Warning } from './visual.js';
+import { byHand, isMJML, partOf, parts, Visual, Warning } from './visual.js';
 
 /** The page. @param {{params: {id: string}}} props */
 export default function Composer({ params }) {
@@ -32,9 +39,14 @@ export default function Composer({ params }) {
 
 const cleared = ['preview_text', 'html', 'design', 'segment_id', 'topic_id'];
 
-/** The PATCH of a draft: required members are sent once they are not empty. @param {any} changed */
-function body(changed) {
-	const out = { ...changed };
+/** The parts that each language should have. */
+const translated = ['subject', 'preview_text', 'html'];
+
+/** The PATCH of a draft: required members are sent once they are not empty. @param {any} changed @param {any} value @param {any} base what the server has */
+function body(changed, value, base) {
+	// Another html without a design would drop the design.
+	const out = { ...changed, ...('html' in changed && value.design ? { design: value.design } : {}) };
+	if (out.variants) out.variants = variantsOf(out.variants, base.variants, ['subject', 'preview_text', 'html', 'text', 'design']);
 	for (const name of cleared) if (out[name] === '') out[name] = null;
 	for (const name of ['from', 'subject', 'name']) if (name in out && !out[name].trim()) delete out[name];
 	return out;
@@ -43,6 +55,9 @@ function body(changed) {
 function Draft({ of, path }) {
 	const draft = useDraft({ id: of.id, path: encoded`/broadcasts/${of.id}`, server: of, revision: (answer) => answer.revision, body });
 	const { value } = draft;
+	const [chosen, setAt] = useState('');
+	const at = value.variants?.[chosen] ? chosen : '';
+	const mine = inLanguage(draft, at);
 	const [side, setSide] = useState('preview');
 	const review = async () => {
 		if (await draft.save()) go(encoded`/broadcasts/${of.id}/review`);
@@ -59,21 +74,24 @@ function Draft({ of, path }) {
 	}, []);
 	return html`<${Head} title=${value.name} path=${path} note=${html`<${Saved} draft=${draft} />`}>
 		<${Menu} label=${t('ui.acts')} items=${[
+			{ icon: 'globe', name: t('languages.add'), run: () => addLanguage(draft, setAt) },
 			{ icon: 'gauge', name: t('composer.checks'), run: () => setSide('checks') },
 			{ icon: 'history', name: t('composer.versions'), run: () => setSide('versions') },
 		]} />
-		<${Button} icon="mail" onClick=${async () => (await draft.save()) && testMail(encoded`/broadcasts/${of.id}/test`)}>${t('composer.test')}<//>
+		<${Button} icon="mail" onClick=${async () => (await draft.save()) && testMail(encoded`/broadcasts/${of.id}/test`, at)}>${t('composer.test')}<//>
 		<${Button} kind="primary" onClick=${review}>${t('composer.review')}<//><//>
 	<${Left} draft=${draft} />
-	<${Meta} draft=${draft} />
-	<div class="bench"><${Writing} draft=${draft} onVersions=${() => setSide(side === 'versions' ? 'preview' : 'versions')} side=${side} />
-	${side === 'preview' ? html`<${Reading} draft=${draft} />` : side === 'checks' ? html`<${Checks} draft=${draft} close=${() => setSide('preview')} />` : html`<${Versions} draft=${draft} fields=${['subject', 'preview_text', 'html', 'text']} close=${() => setSide('preview')} />`}</div>`;
+	<${Languages} draft=${draft} at=${at} names=${translated} onChange=${setAt} />
+	<${Meta} draft=${draft} mine=${mine} />
+	<div class="bench"><${Writing} draft=${mine} whole=${draft} setAt=${setAt} onVersions=${() => setSide(side === 'versions' ? 'preview' : 'versions')} side=${side} />
+	${side === 'preview' ? html`<${Reading} draft=${draft} at=${at} />` : side === 'checks' ? html`<${Checks} draft=${draft} close=${() => setSide('preview')} />` : html`<${Versions} draft=${draft} fields=${['subject', 'preview_text', 'html', 'text']} close=${() => setSide('preview')} />`}</div>`;
 }
 
-function Meta({ draft }) {
-	const { value } = draft;
-	const line = (name, more) => html`<dt><label for=${`c-${name}`}>${t(`composer.${name}`)}</label></dt><dd><input class="input" id=${`c-${name}`} value=${value[name] ?? ''} aria-invalid=${more.needed && !value[name]?.trim() ? 'true' : undefined} onInput=${(e) => draft.change({ [name]: e.currentTarget.value })} placeholder=${more.hint} />
-		${more.needed && !value[name]?.trim() ? html`<span class="note bad" role="alert">${t('composer.needed')}</span>` : more.note && html`<span class="note hide-s">${more.note}</span>`}</dd>`;
+function Meta({ draft, mine }) {
+	const { value } = mine;
+	const varies = (name) => mine.language && translated.includes(name);
+	const line = (name, { needed = false, hint = '', note = '' }) => html`<dt><label for=${`c-${name}`}>${t(`composer.${name}`)}</label></dt><dd><input class="input" id=${`c-${name}`} value=${value[name] ?? ''} aria-invalid=${needed && !varies(name) && !value[name]?.trim() ? 'true' : undefined} onInput=${(e) => mine.change({ [name]: e.currentTarget.value || (varies(name) ? null : '') })} placeholder=${varies(name) ? draft.value[name] : hint} />
+		${needed && !varies(name) && !value[name]?.trim() ? html`<span class="note bad" role="alert">${t('composer.needed')}</span>` : note && html`<span class="note hide-s">${note}</span>`}</dd>`;
 	return html`<dl class="meta">${line('name', { needed: true })}${line('from', { needed: true })}
 	${line('subject', { needed: true, note: t('composer.characters', { n: [...(value.subject ?? '')].length }) })}${line('preview_text', { hint: t('composer.previewHint') })}
 	<dt>${t('composer.audience')}</dt><dd><${Audience} draft=${draft} /></dd>
@@ -101,28 +119,62 @@ export function useKnown() {
 	const { rows } = useList('/contact-properties', {}, { limit: 100 });
 	return useMemo(() => ({
 		names: [...builtIn, viewKey, ...rows.flatMap((p) => [p.key, `contact.${p.key}`])],
-		known: [...[...builtIn, viewKey].map((name) => ({ name })), ...rows.map((p) => ({ name: `contact.${p.key}`, detail: p.fallback_value === null ? '' : t('editor.else', { text: p.fallback_value }) }))],
+		known: [...[...builtIn, viewKey].map((name) => ({ name, type: 'string' })), ...rows.map((p) => ({ name: `contact.${p.key}`, type: p.type, detail: p.fallback_value === null ? '' : t('editor.else', { text: p.fallback_value }) }))],
 		fallbacks: Object.fromEntries(rows.flatMap((p) => [[p.key, p.fallback_value], [`contact.${p.key}`, p.fallback_value]])),
 	}), [rows]);
 }
 
-function Writing({ draft, onVersions, side }) {
+/** @param {{draft: any, whole: any, setAt: (language: string) => void, onVersions: () => void, side: string}} props draft in one language */
+function Writing({ draft, whole, setAt, onVersions, side }) {
 	const { value } = draft;
 	const [chosen, setPart] = useState(/** @type {string|null} */ (null));
 	const part = partOf(value, chosen);
 	const editor = useRef(/** @type {any} */ (null));
 	const { names, known, fallbacks } = useKnown();
-	const text = value[part] ?? '';
-	const find = useMemo(() => (now) => findings(now, names), [names]);
-	const made = part === 'text' && value.text === null;
-	return html`<section aria-label=${part === 'visual' ? t('visual.title') : t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${parts(value)} />
+	return html`<section aria-label=${part === 'visual' ? t('visual.title') : t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${parts(value)} />${part === 'html' && html`<${InsertImage} editor=${editor} />`}
 		<${Button} kind="quiet" icon="history" class="push" aria-pressed=${String(side === 'versions')} onClick=${onVersions}>${t('composer.versions')}<//></div>
-	${part === 'visual' ? html`<${Visual} draft=${draft} known=${known} unsubscribe />` : made ? html`<div class="empty"><${Icon} name="list" /><h3>${t('composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`
-		: html`<${CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => (part === 'html' ? byHand(draft, now, () => setPart('visual')) : draft.change({ text: now }))} />
-		${part === 'html' && html`<${Warning} value=${value} />`}
-		${part === 'text' && html`<div class="vars"><span>${t('composer.textIs')}</span><${Button} class="push" onClick=${() => draft.change({ text: null })}>${t('composer.textRemake')}<//></div>`}
-		<${Lint} text=${text} find=${find} editor=${editor} />`}
-	${!made && html`<${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} segment=${value.segment_id} />`}</section>`;
+	<${Part} draft=${draft} part=${part} setPart=${setPart} editor=${editor} known=${known} liquid=${known.filter(({ name }) => name.startsWith('contact.'))} names=${names} unsubscribe />
+	<${Refused} draft=${whole} at=${draft.language} part=${part} editor=${editor} show=${(place) => {
+		setAt(place.language);
+		setPart(place.field === 'text' ? 'text' : 'html');
+	}} />
+	<${Weight} value=${value} /><${Convert} draft=${whole} />
+	${part === 'text' && value.text === null ? null : html`<${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} segment=${value.segment_id} liquid=${value.syntax === 'liquid'} />`}</section>`;
+}
+
+/**
+ * The editor of one part of a draft: the visual one, MJML, HTML or text.
+ * @param {{draft: any, part: string, setPart: (part: string) => void, editor: any, known: any[], liquid: any[], names: string[], kind?: 'property'|'variable',
+ * mended?: boolean, unsubscribe?: boolean}} props draft in one language; liquid are the names that Liquid knows; mended: only findings that can be mended are shown below
+ */
+export function Part({ draft, part, setPart, editor, known, liquid, names, kind = 'property', mended = false, unsubscribe = false }) {
+	const { value, language } = draft;
+	const text = value[part] ?? '';
+	const find = useMemo(() => (now) => findings(now, names, kind), [names]);
+	const mend = useMemo(() => (now) => find(now).filter((f) => !mended || f.fix || f.broken), [find]);
+	const isLiquid = value.syntax === 'liquid';
+	const refused = draft.refused?.place?.field === part && draft.refused.place.language === language ? draft.refused : null;
+	if (part === 'visual') return isMJML(value.design) ? html`<${MJML} draft=${draft} known=${known} completions=${isLiquid ? liquid : []} />` : html`<${Visual} draft=${draft} known=${isLiquid ? liquid : known} unsubscribe=${unsubscribe} />`;
+	if (part === 'text' && value.text === null) return html`<div class="empty"><${Icon} name="list" /><h3>${t(language ? 'languages.textMade' : 'composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`;
+	return html`<${CodeEditor} key=${`${part} ${language}`} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} completions=${isLiquid ? liquid : []} findings=${find} refused=${refused} handle=${editor} onImages=${part === 'html' ? (files) => insertFiles(editor.current, files) : undefined} onChange=${(now) => (part === 'html' ? byHand(draft, now, () => setPart('visual')) : draft.change({ text: now }))} />
+	${part === 'html' && html`<${Warning} value=${value} />`}
+	${part === 'html' && looksLikeMJML(text) && html`<div class="vars"><span>${t('mjml.found')}</span><${Button} class="push" onClick=${() => {
+		draft.change({ design: mjmlDesign(text), html: text });
+		setPart('visual');
+	}}>${t('mjml.convert')}<//></div>`}
+	${part === 'text' && html`<div class="vars"><span>${t('composer.textIs')}</span><${Button} class="push" onClick=${() => draft.change({ text: null })}>${t('composer.textRemake')}<//></div>`}
+	<${Lint} text=${text} find=${mend} editor=${editor} />`;
+}
+
+/**
+ * What the server refused to save, and the way there. @param {{draft: any, at: string, part: string, editor: any, show: (place: any) => void}} props draft is the whole one; at
+ * is the language that is shown
+ */
+export function Refused({ draft, at, part, editor, show }) {
+	const { refused } = draft;
+	if (!refused) return null;
+	const { place } = refused;
+	return html`<${Refusal} of=${refused} editor=${editor} here=${place?.language === at && place.field === part} show=${['html', 'text'].includes(place?.field) ? () => show(place) : undefined} />`;
 }
 
 /** The first thing that is wrong with the variables, and its mending. @param {{text: string, find: (text: string) => any[], editor: any}} props */
@@ -133,13 +185,13 @@ export function Lint({ text, find, editor }) {
 	return html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${first.message}${wrong.length > 1 ? ` ${t('editor.others', { n: wrong.length - 1 })}` : ''}</span></span>${first.fix && html`<${Button} class="push" onClick=${() => editor.current?.replace(first.from, first.to, first.fix)}>${t('editor.replace')}<//>`}</div>`;
 }
 
-function Reading({ draft }) {
+function Reading({ draft, at }) {
 	const { value } = draft;
 	const [contact, setContact] = useState('');
 	const [answer, setAnswer] = useState(/** @type {any} */ (null));
 	const { rows } = useList(value.segment_id ? encoded`/segments/${value.segment_id}/contacts` : '/contacts', {}, { limit: 20 });
 	const names = rows.map((c) => [c.id, nameOf(c) ? `${nameOf(c)} <${c.email}>` : c.email]);
-	return html`<${Paper} bench of=${encoded`/broadcasts/${value.id}/preview`} body=${contact ? { contact } : {}} stamp=${`${contact} ${draft.saved}`} onAnswer=${setAnswer}
-		lead=${html`<span class="muted hide-s">${t('composer.as')}</span><${Select} bare label=${t('composer.previewAs')} value=${contact} onChange=${setContact} options=${[['', t('composer.somebody')], ...names]} />`} foot=${answer?.missing?.length ? html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('composer.missing', { n: answer.missing.length, names: answer.missing.join(', ') })}</span></span></div>` : null} />`;
+	return html`<${Paper} bench of=${encoded`/broadcasts/${value.id}/preview`} body=${{ ...(contact ? { contact } : {}), ...(at ? { language: at } : {}) }} stamp=${`${contact} ${at} ${draft.saved}`} onAnswer=${setAnswer}
+		lead=${html`<span class="muted hide-s">${t('composer.as')}</span><${Select} bare label=${t('composer.previewAs')} value=${contact} onChange=${setContact} options=${[['', at ? t('languages.somebody', { language: languageName(at) }) : t('composer.somebody')], ...names]} />`} foot=${html`${answer?.language && !at && html`<div class="vars"><span>${t('languages.shown', { language: languageName(answer.language) })}</span></div>`}${answer?.missing?.length ? html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('composer.missing', { n: answer.missing.length, names: answer.missing.join(', ') })}</span></span></div>` : null}`} />`;
 }
 

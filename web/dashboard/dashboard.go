@@ -7,9 +7,12 @@
 package dashboard
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -24,7 +27,7 @@ import (
 // files holds all that is served. A test makes the bundles of modules and style sheets from the
 // sources in this folder and in ui; the editors in lib are built from other sources.
 //
-//go:embed *.html *.svg bundles fonts i18n lib/editor.js lib/visual.js lib/licences.txt
+//go:embed *.html *.svg bundles fonts i18n lib/editor.js lib/mjml.js.gz lib/visual.js lib/licences.txt
 var files embed.FS
 
 // bundles is the folder of the bundles, which are served without it in their path.
@@ -81,7 +84,24 @@ type file struct{ plain, gzipped func() []byte }
 func newFile(embedded string) file {
 	// Embedded files can always be read.
 	read := func() []byte { b, _ := files.ReadFile(embedded); return b }
+	if path.Ext(embedded) == compressed {
+		return file{sync.OnceValue(func() []byte { return unzip(read()) }), read}
+	}
 	return file{sync.OnceValue(read), sync.OnceValue(func() []byte { return rest.Gzip(read()) })}
+}
+
+// compressed is the extension of large files that are embedded as gzip. They are served without it
+// in their path.
+const compressed = ".gz"
+
+// unzip returns the content of an embedded gzip file.
+func unzip(b []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil
+	}
+	plain, _ := io.ReadAll(z)
+	return plain
 }
 
 // prepare hashes all files, and reads the routes, the languages and the imports of the modules.
@@ -97,7 +117,7 @@ func (s *site) prepare() {
 		if err != nil {
 			return err
 		}
-		name, isBundle := strings.CutPrefix(embedded, bundles)
+		name, isBundle := strings.CutPrefix(strings.TrimSuffix(embedded, compressed), bundles)
 		if name == routesFile {
 			s.routes = routesOf(string(b))
 			return nil

@@ -115,3 +115,16 @@ func TestModulesFollowCSP(t *testing.T) {
 		}
 	}
 }
+
+// TestCompressedFilesAreServed: a file that is embedded as gzip is served under its own name, with and
+// without gzip.
+func TestCompressedFilesAreServed(t *testing.T) {
+	s := &site{}
+	s.once.Do(s.prepare)
+	for _, name := range vendored {
+		f, ok := s.files[name]
+		if !ok || !strings.Contains(string(f.plain()), "export") || string(unzip(f.gzipped())) != string(f.plain()) {
+			t.Errorf("%s is served as %d bytes, and %d as gzip", name, len(f.plain()), len(f.gzipped()))
+		}
+	}
+}

@@ -4,6 +4,7 @@ import { html, useEffect, useMemo, useRef, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { exact, seconds } from './format.js';
 import { t } from './i18n.js';
+import { mergedVariants } from './variants.js';
 import { Button, Icon, Notice } from './ui/base.js';
 
 /** How long after a change it is saved, and tried again, in ms. */
@@ -35,6 +36,17 @@ function store(key, value) {
 	} catch { /* a text too long for the browser: the server has it within two seconds */ }
 }
 
+/**
+ * The place in a text that a refusal names: the server answers with the field, its language, the
+ * line and the column. @param {string} message
+ * @returns {{field: string, language: string, line: number, column: number}|null}
+ */
+export function placeOf(message) {
+	const at = /\(line (\d+)(?:, column (\d+))?\)$/.exec(message);
+	const field = /(?:variants\.([\w-]+)\.)?\b(subject|preview_text|html|text)\b/.exec(message);
+	return at && field ? { language: field[1] ?? '', field: field[2], line: Number(at[1]), column: Number(at[2] ?? 1) } : null;
+}
+
 /** The state of saving one draft, for the lifetime of its page. */
 class Saver {
 	/** @type {any} */ id;
@@ -51,17 +63,17 @@ class Saver {
 	constructor({ id, path, server, revision, body, draw }) {
 		Object.assign(this, { id, path, revision, body, draw });
 		this.value = { ...server };
-		this.server = { ...server };
+		this.base = { ...server }; // what the server has of this draft, as far as is known
 		this.began = revision(server);
 		this.dirty = new Set();
-		/** @type {{kind: string, at?: number, message?: string}} */
+		/** @type {{kind: string, at?: number, message?: string, place?: any}} */
 		this.state = { kind: 'saved', at: 0 };
 		this.stamp = 0; // counts external updates
 		this.saved = 0; // counts saves
 		const left = stored(place(id));
 		if (left) store(`${place(id)}.kept`, left);
 		this.kept = stored(`${place(id)}.kept`);
-		if (this.kept && Object.keys(this.kept.value).every((k) => this.kept.value[k] === server[k])) this.forget();
+		if (this.kept && Object.keys(this.kept.value).every((k) => JSON.stringify(this.kept.value[k]) === JSON.stringify(server[k]))) this.forget();
 		store(place(id), null);
 	}
 
@@ -69,7 +81,7 @@ class Saver {
 		this.value = { ...this.value, ...parts };
 		for (const name of Object.keys(parts)) this.dirty.add(name);
 		this.keepSoon ??= setTimeout(() => this.keep(), 250);
-		if (this.state.kind === 'failed' && !this.hurried) { // a refused value may be valid now
+		if (this.state.kind === 'failed' && !this.hurried) { // another value may be accepted now
 			clearTimeout(this.due);
 			this.due = null;
 			this.hurried = true;
@@ -106,10 +118,11 @@ class Saver {
 		this.state = { kind: 'saving' };
 		this.draw();
 		try {
-			const body = this.body(sent, this.value);
+			const body = this.body(sent, this.value, this.base);
 			const answer = await api.patch(this.path, { ...body, revision: this.began });
 			this.began = this.revision(answer);
 			this.answer = answer;
+			this.base = { ...this.base, ...sent };
 			for (const name of names) if (this.value[name] === sent[name]) this.dirty.delete(name);
 			this.state = { kind: 'saved', at: Date.now() };
 			this.saved++;
@@ -117,6 +130,7 @@ class Saver {
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			if (e.status === 409 && e.name === 'conflict') this.state = { kind: 'conflict' };
+			else if (e.status === 422) this.state = { kind: 'refused', message: e.message, place: placeOf(e.message) };
 			else {
 				this.state = { kind: 'failed', message: e.message };
 				this.due ??= setTimeout(() => this.save(), retry);
@@ -135,7 +149,10 @@ class Saver {
 			return true;
 		}
 		this.began = this.revision(now);
-		this.value = { ...now, ...Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]])) };
+		const own = Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]]));
+		if (own.variants) own.variants = mergedVariants(now.variants, this.base.variants, own.variants);
+		this.value = { ...now, ...own };
+		this.base = { ...now };
 		this.stamp++;
 		this.draw();
 		return this.save();
@@ -146,11 +163,18 @@ class Saver {
 		this.due = null;
 		this.dirty.clear();
 		this.value = { ...now };
+		this.base = { ...now };
 		this.began = this.revision(now);
 		this.state = { kind: 'saved', at: 0 };
 		this.stamp++;
 		this.saved++;
 		this.keep();
+		this.draw();
+	}
+
+	/** Shows in the editors what was changed beside them. */
+	redraw() {
+		this.stamp++;
 		this.draw();
 	}
 
@@ -182,10 +206,10 @@ class Saver {
 
 /**
  * A draft that is saved while it is written.
- * @param {{id: string, path: string, server: any, revision: (answer: any) => string, body: (changed: any, value: any) => any}} options
- * server is the answer to GET; body makes the PATCH of the changes.
+ * @param {{id: string, path: string, server: any, revision: (answer: any) => string, body: (changed: any, value: any, base: any) => any}} options
+ * server is the answer to GET; body makes the PATCH of the changes to base.
  * @returns {{value: any, state: any, stamp: number, saved: number, kept: any, answer: any, path: string, unsaved: boolean, change: (parts: any) => void,
- * save: () => Promise<boolean>, settle: (mine: boolean) => Promise<boolean>, take: (answer: any) => void, takeBack: () => void, drop: () => void}}
+ * save: () => Promise<boolean>, settle: (mine: boolean) => Promise<boolean>, take: (answer: any) => void, takeBack: () => void, drop: () => void, redraw: () => void, now: () => any, refused: any}}
  */
 export function useDraft(options) {
 	const [, tick] = useState(0);
@@ -211,7 +235,8 @@ export function useDraft(options) {
 	return {
 		value, state, stamp, saved, kept, answer, path, unsaved: saver.dirty.size > 0,
 		change: (parts) => saver.change(parts), save: () => saver.save(), settle: (mine) => saver.settle(mine), take: (now) => saver.take(now),
-		takeBack: () => saver.takeBack(), drop: () => saver.drop(),
+		takeBack: () => saver.takeBack(), drop: () => saver.drop(), redraw: () => saver.redraw(), now: () => saver.value,
+		refused: state.kind === 'refused' ? state : null,
 	};
 }
 
@@ -219,7 +244,8 @@ export function useDraft(options) {
 export function Saved({ draft }) {
 	const { state } = draft;
 	if (state.kind === 'failed') return html`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t('drafts.failed', { message: state.message })}</span></span>`;
-	if (state.kind === 'conflict') return html`<span class="saved warn" role="status"><${Icon} name="alert" />${t('drafts.conflict')}</span>`;
+	if (state.kind === 'refused') return html`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t('drafts.refused', { message: state.message })}</span></span>`;
+	if (state.kind === 'conflict') return html`<span class="saved warn" role="status"><${Icon} name="alert" /><span class="cut">${t('drafts.conflict')}</span></span>`;
 	if (state.kind === 'saving' || draft.unsaved) return html`<span class="saved" role="status"><span class="spin"></span>${t('drafts.saving')}</span>`;
 	return html`<span class="saved" role="status"><${Icon} name="check" />${state.at ? html`<time datetime=${new Date(state.at).toISOString()} title=${exact(new Date(state.at))}>${t('drafts.saved', { time: seconds(state.at) })}</time>` : t('drafts.asRead')}</span>`;
 }

@@ -5,6 +5,7 @@ import { BroadcastStatus, cancel, duplicate, pause, unschedule } from './broadca
 import { clock, exact, mailbox, number, percent, size } from './format.js';
 import { say, t } from './i18n.js';
 import { encoded } from './paths.js';
+import { languageName } from './language-names.js';
 import { People } from './report-people.js';
 import { base, go, place } from './router.js';
 import { me } from './state.js';
@@ -98,8 +99,16 @@ function Funnel({ counts }) {
 
 function Summary({ of }) {
 	return html`<div class="page"><div class="cols"><div><${Section} title=${t('report.became')}><${Funnel} counts=${of.counts} />${!of.counts.opened && !of.counts.clicked && html`<p class="t12 muted">${t('report.notSeen')}</p>`}<//>
-	<${People} of=${of} limit=${6} short /></div>
+	<${ByLanguage} of=${of} /><${People} of=${of} limit=${6} short /></div>
 	<${Section} title=${t('report.where')}><${Shares} of=${of} />${of.attachments?.length > 0 && html`<p class="t13r ink2 break">${t('email.tabs.attachments')}: <bdi>${of.attachments.map((file) => `${file.filename} (${size(file.size)})`).join(', ')}</bdi></p>`}<div class="gap"><${Paper} of=${encoded`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
+}
+
+/** The results by language, of a broadcast that was written in several. */
+function ByLanguage({ of }) {
+	if (!of.languages?.length) return null;
+	const rate = (n, all) => (all ? percent(n / all, 0) : '–');
+	return html`<${Section} title=${t('languages.title')}><table class="table"><caption class="vh">${t('languages.title')}</caption><thead><tr><th scope="col">${t('languages.one')}</th>${['recipients', 'delivered', 'opened', 'clicked'].map((name) => html`<th scope="col" class="num">${t(name === 'recipients' ? 'broadcasts.people' : `report.${name}`)}</th>`)}</tr></thead><tbody>
+	${of.languages.map((row) => html`<tr><td>${row.language ? languageName(row.language) : t('languages.default')}</td><td class="num">${number(row.recipients)}</td><td class="num">${number(row.delivered)}</td><td class="num">${rate(row.opened, row.delivered)}</td><td class="num">${rate(row.clicked, row.delivered)}</td></tr>`)}</tbody></table><//>`;
 }
 
 function useLinks(of) {

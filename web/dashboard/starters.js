@@ -1,5 +1,5 @@
-// The start of a new email: one of three layouts, nothing, a template, the last broadcast, or
-// HTML.
+// The start of a new email: one of three layouts, nothing, a template, the last broadcast, MJML
+// or HTML.
 import { html, useId } from './lib/core.js';
 import { say, t } from './i18n.js';
 
@@ -31,13 +31,30 @@ const layouts = {
 export const variablesOf = (start) => [{ key: 'NAME', type: 'string', fallback_value: 'there' }, ...(start === 'receipt' ? ['ORDER_NUMBER', 'TOTAL'].map((key) => ({ key, type: 'string', fallback_value: '–' })) : [])];
 
 /** Whether a start has a design; the others have HTML or a copy. @param {string} start */
-export const isVisual = (start) => start in layouts;
+export const hasDesign = (start) => start in layouts || start === 'mjml';
+
+/** A design that holds MJML. @param {string} source */
+export const mjmlDesign = (source) => JSON.stringify({ type: 'mjml', source });
+
+/** The source of a new email in MJML. @param {string} name the variable @param {boolean} leave with the link that unsubscribes */
+const mjmlStart = (name, leave) => `<mjml>
+  <mj-body>
+    <mj-section>
+      <mj-column>
+        <mj-text font-size="16px">${t('visual.hello', { name })}</mj-text>
+        <mj-text font-size="16px"></mj-text>
+${leave ? `        <mj-text font-size="12px"><a href="{{{UNSUBSCRIBE_URL}}}">${t('visual.unsubscribeText')}</a></mj-text>\n` : ''}      </mj-column>
+    </mj-section>
+  </mj-body>
+</mjml>
+`;
 
 /**
  * The design that a new email begins with; the HTML is made when it is opened.
  * @param {string} start @param {{broadcast: boolean}} of a broadcast knows its contact, a template what its sends bring
  */
 export function designOf(start, { broadcast }) {
+	if (start === 'mjml') return mjmlDesign(mjmlStart(broadcast ? `{{{contact.first_name|${t('visual.there')}}}}` : '{{{NAME}}}', broadcast));
 	const name = broadcast ? { key: 'contact.first_name', fallback: t('visual.there') } : { key: 'NAME', fallback: null };
 	const content = layouts[start](name, !broadcast);
 	return JSON.stringify({ type: 'doc', content: [{ type: 'container', content: [...content, ...(start === 'blank' ? [] : [line]), ...end(broadcast)] }] });
@@ -51,6 +68,7 @@ const sketches = {
 	blank: [[8, 8, 20, 2]],
 	template: [[14, 4, 42, 34, 'page'], [8, 9, 42, 34, 'page'], [13, 15, 24, 4, 'ink'], [13, 23, 32, 2], [13, 27, 28, 2]],
 	last: [[8, 6, 26, 4, 'ink'], [8, 14, 48, 2], [8, 18, 44, 2], [8, 22, 46, 2], [8, 29, 48, 10, 'mark']],
+	mjml: [[8, 6, 48, 14, 'page'], [12, 10, 20, 2, 'mark'], [12, 14, 30, 2], [8, 24, 22, 18, 'page'], [34, 24, 22, 18, 'page'], [12, 30, 12, 2], [38, 30, 12, 2]],
 	html: [[8, 8, 14, 3, 'mark'], [14, 15, 26, 2], [20, 20, 30, 2], [20, 25, 22, 2], [14, 30, 26, 2], [8, 37, 14, 3, 'mark']],
 };
 

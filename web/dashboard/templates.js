@@ -4,11 +4,12 @@ import { api, ApiError, useList } from './api.js';
 import { t } from './i18n.js';
 import { encoded } from './paths.js';
 import { base, go } from './router.js';
+import { TemplateSections } from './template-sections.js';
 import { standIns } from './template-variables.js';
 import { Bones, Button, Copy, Empty, Failed, Head, Icon, Input, Status, Time } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, Menu } from './ui/float.js';
 import { Csv, Foot } from './ui/list.js';
-import { designOf, isVisual, Start, variablesOf } from './starters.js';
+import { designOf, hasDesign, Start, variablesOf } from './starters.js';
 
 /** Copies a template and opens the copy. @param {string} id */
 export const duplicateTemplate = (id) => attempt(async () => {
@@ -29,7 +30,7 @@ export default function Templates() {
 	const remove = async (row) => {
 		if (await removeTemplate(row)) list.reload();
 	};
-	return html`<${Head} title=${t('templates.title')}><${Csv} path="/templates" name="templates" />${make}<//>
+	return html`<${Head} title=${t('templates.title')}><${Csv} path="/templates" name="templates" />${make}<//><${TemplateSections} at="templates" />
 	${list.error && !list.rows.length ? html`<${Failed} error=${list.error} retry=${list.reload} />` : list.loading ? html`<${Bones} />` : !list.rows.length ? html`<${Empty} icon="template" title=${t('templates.none')} act=${make}>${t('templates.noneText')}<//>`
 	: html`<ul class="gallery">${list.rows.map((row) => html`<li key=${row.id}><${Thumb} of=${row} /><div class="gallery-text"><a class="cut medium" href=${base + encoded`/templates/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><${Menu} kind="quiet" label=${t('templates.actsOf', { name: row.name })} items=${[
 		{ icon: 'edit', name: t('templates.edit'), href: base + encoded`/templates/${row.id}` },
@@ -71,7 +72,7 @@ function New({ close }) {
 	const shown = alias ?? name.toLowerCase().normalize('NFKD').replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60);
 	const make = async () => {
 		try {
-			const made = await api.post('/templates', { name: name.trim(), subject: name.trim(), html: beginning, ...(isVisual(start) ? { design: designOf(start, { broadcast: false }) } : {}), variables: variablesOf(start), ...(shown ? { alias: shown } : {}) });
+			const made = await api.post('/templates', { name: name.trim(), syntax: 'liquid', subject: name.trim(), html: beginning, ...(hasDesign(start) ? { design: designOf(start, { broadcast: false }) } : {}), variables: variablesOf(start), ...(shown ? { alias: shown } : {}) });
 			close();
 			go(encoded`/templates/${made.id}`);
 		} catch (e) {
@@ -82,5 +83,5 @@ function New({ close }) {
 	return html`<${DialogBody} title=${t('templates.new')} onSubmit=${make} acts=${html`<${Button} onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!name.trim()}>${t('templates.create')}<//>`}>
 		<${Input} label=${t('templates.name')} value=${name} onInput=${setName} autofocus maxlength="255" />
 		<${Input} label=${t('templates.alias')} hint=${t('templates.aliasHint')} mono value=${shown} onInput=${setAlias} error=${wrong} />
-		<${Start} value=${start} onChange=${setStart} options=${['announcement', 'digest', 'receipt', 'blank', 'html']} /><//>`;
+		<${Start} value=${start} onChange=${setStart} options=${['announcement', 'digest', 'receipt', 'blank', 'mjml', 'html']} /><//>`;
 }

@@ -1,47 +1,42 @@
-// Nodes of a visual mail besides text: variables and images.
-import { Anchor, Divider, EmailNode, EmailTheming, Heading, Img, Link, StarterKit, jsx } from './lib/visual.js';
+// Nodes of a visual mail besides text: variables, and what the team's brand has.
+import { Divider, EmailNode, EmailTheming, Heading, Img, Link, StarterKit, jsx } from './lib/visual.js';
+import { spelled } from './liquid.js';
+import { blocks } from './visual-blocks.js';
+import { imageOf } from './visual-images.js';
 
-/** How a variable is written in HTML. @param {{key: string, fallback: string|null}} of */
-export const spelled = ({ key, fallback }) => `{{{${key}${fallback === null || fallback === undefined ? '' : `|${fallback}`}}}}`;
-
+/** A variable that is typed as {{{name|else}}}, and in Liquid as {{ name | default: "else" }} or with other filters. */
 const placeholder = /\{\{\{\s*((?:contact\.)?\w+)\s*(?:\|([^{}]*))?\}\}\}/;
+const output = /(?<!\{)\{\{\s*([^{}\s][^{}]*?)\s*\}\}/;
 
 /** The meaning of a placeholder match. @param {any} match */
 const variableOf = (match) => ({ key: match[1], fallback: match[2] === undefined ? null : match[2].trim() });
 
-/** A variable: one thing in the line, which is typed as {{{name|else}}} too. */
-const Variable = EmailNode.create({
+/** The meaning of an output match. @param {any} match */
+function outputOf([, inside]) {
+	const [, key, , fallback] = /^([A-Za-z_]\w*(?:\.\w+)*)(?:\s*\|\s*default:\s*(["'])(.*)\2)?$/.exec(inside) ?? [];
+	return key ? { key, fallback: fallback ?? null } : { key: inside.split(/[\s|]/)[0], expression: inside };
+}
+
+/** A variable: one thing in the line, which can be typed too. @param {boolean} liquid */
+const variable = (liquid) => EmailNode.create({
 	name: 'variable', group: 'inline', inline: true, atom: true, selectable: true,
-	addAttributes: () => ({ key: { default: 'FIRST_NAME' }, fallback: { default: null } }),
-	parseHTML: () => [{ tag: 'span[data-variable]', getAttrs: (element) => variableOf(element.dataset.variable.match(placeholder) ?? [null, 'FIRST_NAME']) }],
-	renderHTML: ({ node }) => ['span', { class: 'chip', 'data-variable': spelled(node.attrs), title: spelled(node.attrs) }, node.attrs.key.replace(/^contact\./, '')],
+	addAttributes: () => Object.fromEntries(Object.entries({ key: 'FIRST_NAME', fallback: null, type: 'string', expression: null }).map(([attr, value]) => [attr, { default: value, rendered: false }])),
+	parseHTML: () => [{ tag: 'span[data-variable]', getAttrs: (element) => JSON.parse(element.dataset.variable) }],
+	renderHTML: ({ node }) => ['span', { class: 'chip', 'data-variable': JSON.stringify(node.attrs), title: spelled(node.attrs) }, (node.attrs.expression ?? node.attrs.key).replace(/^contact\./, '')],
 	renderText: ({ node }) => spelled(node.attrs),
 	addInputRules() {
-		return [{
-			find: new RegExp(`${placeholder.source}$`), undoable: true,
-			handler: ({ range, match, chain }) => void chain().deleteRange(range).insertContentAt(range.from, { type: 'variable', attrs: variableOf(match) }).run(),
-		}];
+		/** @type {[RegExp, (match: any) => any][]} */
+		const rules = [[placeholder, variableOf], ...(liquid ? [/** @type {any} */ ([output, outputOf])] : [])];
+		return rules.map(([find, meaning]) => ({
+			find: new RegExp(`${find.source}$`), undoable: true,
+			handler: ({ range, match, chain }) => void chain().deleteRange(range).insertContentAt(range.from, { type: 'variable', attrs: meaning(match) }).run(),
+		}));
 	},
-	renderToReactEmail: ({ node }) => spelled({ fallback: null, ...node.attrs }),
-});
-
-/** An image by its URL: the editor fetches nothing, the preview does on request. */
-const Image = EmailNode.create({
-	name: 'image', group: 'block', atom: true, draggable: true,
-	addAttributes: () => ({ src: { default: '' }, alt: { default: '' }, width: { default: null }, alignment: { default: 'left' }, href: { default: null } }),
-	parseHTML: () => [{ tag: 'div[data-image]' }, { tag: 'img[src^="https://"]', getAttrs: (element) => ({ src: element.getAttribute('src'), alt: element.getAttribute('alt') ?? '' }) }],
-	renderHTML: ({ node }) => ['div', { class: 'visual-image', 'data-image': '' }, ['span', { class: 'medium' }, node.attrs.alt || '–'], ['span', { class: 'cut' }, node.attrs.src || 'https://']],
-	renderToReactEmail: ({ node, style }) => {
-		const { src, alt, width, alignment, href } = node.attrs;
-		if (!src) return null;
-		const margin = { center: '0 auto', right: '0 0 0 auto' }[alignment];
-		const image = jsx(Img, { src, alt: alt ?? '', width: width ?? undefined, style: { ...style, maxWidth: '100%', ...(margin ? { margin } : {}) } });
-		return href ? jsx(Anchor, { href, children: image }) : image;
-	},
+	renderToReactEmail: ({ node }) => spelled(node.attrs),
 });
 
 /** An address that a link may lead to. @param {string} href */
-export const mayLead = (href) => /^(https?:\/\/|mailto:|tel:|\{\{\{)\S+$/i.test(href);
+export const mayLead = (href) => /^(https?:\/\/|mailto:|tel:|\{\{)[^]*\S$/i.test(href) && !/\s/.test(href.replace(/\{\{[^]*?\}\}/g, ''));
 
 const { serializerPlugin } = EmailTheming.options;
 
@@ -90,8 +85,8 @@ const theming = (kit) => EmailTheming.configure({ theme: 'basic', serializerPlug
 	return { ...style, ...looks[node.type], ...branded(kit, node.type) };
 } } });
 
-/** All that a mail may be made of. @param {any} kit the team's brand, as kitOf makes it @param {any} words */
-export const extensions = (kit, words) => [
+/** All that a mail may be made of. @param {any} kit the team's brand, as kitOf makes it @param {any} words @param {boolean} liquid @param {(src: string) => void} look asks for an image */
+export const extensions = (kit, words, liquid, look) => [
 	StarterKit.configure({
 		CodeBlockPrism: false, Code: false, ThreeColumns: false, FourColumns: false, Table: false, TableRow: false, TableCell: false, TableHeader: false, Body: false, Div: false,
 		Section: false, Sup: false, Uppercase: false, PreservedStyle: false, PreviewText: false, Heading: false, Divider: false, Link: false,
@@ -101,7 +96,13 @@ export const extensions = (kit, words) => [
 	Heading.extend({ addNodeView: () => null }).configure({ levels: [1, 2, 3] }).extend({
 		renderHTML: ({ node, HTMLAttributes }) => [`h${node.attrs.level}`, { ...HTMLAttributes, class: `node-h${node.attrs.level}` }, 0],
 	}),
-	Divider.extend({ addNodeView: () => null, renderHTML: () => ['hr', { class: 'node-hr' }] }),
+	Divider.extend({
+		addNodeView: () => null, renderHTML: () => ['hr', { class: 'node-hr' }],
+		// Typing does not replace a divider that is selected; undoing its insertion does.
+		addProseMirrorPlugins() {
+			return this.parent().map((plugin) => new plugin.constructor({ ...plugin.spec, filterTransaction: (tr, state) => Boolean(tr.getMeta('history$')) || plugin.spec.filterTransaction(tr, state) }));
+		},
+	}),
 	Link.configure({ openOnClick: false, autolink: false, isAllowedUri: (href) => mayLead(href ?? ''), HTMLAttributes: { class: 'node-link', rel: null, target: '_blank' } }),
-	theming(kit), Variable, Image, logoOf(kit), footerOf(kit, words),
+	theming(kit), variable(liquid), imageOf(words, look), logoOf(kit), footerOf(kit, words), ...blocks(words),
 ];

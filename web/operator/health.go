@@ -68,6 +68,7 @@ type statusDatabase struct {
 	Bytes    int64 `json:"bytes"`
 	WALBytes int64 `json:"wal_bytes"`
 	DiskFree int64 `json:"disk_free" doc:"In bytes"`
+	Images   int64 `json:"images" doc:"Bytes of the images of all teams, within the database"`
 }
 
 type statusBackup struct {
@@ -148,7 +149,7 @@ func newServerStatus(st *health.Status) serverStatus {
 			}),
 			ToDomains: converted(st.Queue.ToDomains, func(d queue.DomainCount) queueDomainCount { return queueDomainCount(d) }),
 		},
-		Database: statusDatabase{Bytes: st.Database.Bytes, WALBytes: st.Database.WALBytes, DiskFree: st.Database.DiskFree},
+		Database: statusDatabase{Bytes: st.Database.Bytes, WALBytes: st.Database.WALBytes, DiskFree: st.Database.DiskFree, Images: st.Database.Images},
 		Backup:   statusBackup(st.Backup), Version: st.Version,
 		Certificates: converted(st.Certificates, func(c health.Certificate) statusCertificate { return statusCertificate(c) }),
 		Servers:      converted(st.Servers, func(n health.Node) statusServer { return statusServer(n) }),

@@ -64,6 +64,7 @@ type diskTeam struct {
 	Team           string  `json:"team"`
 	Emails         int64   `json:"emails"`
 	Bytes          int64   `json:"bytes" doc:"About, by a sample"`
+	Images         int64   `json:"images" doc:"Of Bytes, those of its images"`
 	KeepContent    string  `json:"keep_content" doc:"How long, as the flag --keep-content takes it"`
 	KeepEmails     string  `json:"keep_emails"`
 	KeepBroadcasts string  `json:"keep_broadcasts"`
@@ -128,7 +129,7 @@ func (r SettingsRoutes) disk(ctx context.Context, _ *app.Key, _ *struct{}) (*dis
 }
 
 func newDiskTeam(t retention.DiskTeam) diskTeam {
-	return diskTeam{ID: t.ID, Team: t.Team, Emails: t.Emails, Bytes: t.Bytes, KeepContent: retention.FormatRetention(t.Kept.Content),
+	return diskTeam{ID: t.ID, Team: t.Team, Emails: t.Emails, Bytes: t.Bytes, Images: t.Images, KeepContent: retention.FormatRetention(t.Kept.Content),
 		KeepEmails: retention.FormatRetention(t.Kept.Emails), KeepBroadcasts: retention.FormatRetention(t.Kept.Broadcasts),
 		Old: diskOld{Contents: t.OldContents, Emails: t.OldEmails, Bytes: t.OldBytes}}
 }

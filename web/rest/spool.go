@@ -18,6 +18,9 @@ const spoolPattern = "mailer-upload-*.tmp"
 
 // SweepSpool removes files of a server that was killed before it unlinked them.
 func SweepSpool(dir string) {
+	if dir == "" {
+		dir = os.TempDir()
+	}
 	left, _ := filepath.Glob(filepath.Join(dir, spoolPattern))
 	for _, name := range left {
 		_ = os.Remove(name) // the file is empty

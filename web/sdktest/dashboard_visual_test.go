@@ -109,7 +109,7 @@ func TestVisualEditorEmail(t *testing.T) {
 	s.frame("/visual.html").sees("Workshops for")
 	s.load("/broadcasts/" + id + "/review")
 	s.sees("Winter")
-	if status, b := api.do(t, "PATCH", "/broadcasts/"+id, map[string]any{"html": "<p>x</p>\n<p>{{ RootURL }} ${y}</p>"}); status != 200 {
+	if status, b := api.do(t, "PATCH", "/broadcasts/"+id, map[string]any{"syntax": "plain", "html": "<p>x</p>\n<p>{{ RootURL }} ${y}</p>"}); status != 200 {
 		t.Fatalf("%d %s", status, b)
 	}
 	s.load("/broadcasts/" + id + "/review")

@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"net/http"
 	"os"
@@ -97,6 +99,8 @@ func (w *dashboardFixture) fill(t *testing.T) {
 	w.operator.want(t, http.StatusCreated, "POST", "/invitations", map[string]any{"email": "a.colleague@example.test", "role": "admin"})
 	template := w.made(t, "/templates", map[string]any{"name": "Welcome", "subject": "Welcome", "html": "<h1>Welcome {{{NAME}}}</h1>",
 		"variables": []map[string]any{{"key": "NAME", "type": "string", "fallback_value": "friend"}}})
+	block := w.made(t, "/blocks", map[string]any{"name": "Footer", "html": "<p>Harbour & Pine, Bergen</p>"})
+	w.made(t, "/images", map[string]any{"content": smallPicture(t), "alt": "A lamp"})
 	domain := w.made(t, "/domains", map[string]any{"name": "pending.example.net"})
 	upload := w.key.importFile(t, "email,first_name\nimported@example.org,Noor\nnot an address,X\n")
 	w.key.waitLast(t, sent, time.Minute, "sent")
@@ -108,7 +112,15 @@ func (w *dashboardFixture) fill(t *testing.T) {
 		return len(requests) > 0, ""
 	})
 	w.pages = dashboardPages(t, map[string][]string{"emails": {sent, bounced, put}, "broadcasts": {draft}, "report": {gone}, "contacts": {contact}, "segments": {segment},
-		"imports": {upload}, "templates": {template}, "domains": {domain}, "webhooks": {hook}, "requests": requests[:1]})
+		"imports": {upload}, "templates": {template}, "blocks": {block}, "domains": {domain}, "webhooks": {hook}, "requests": requests[:1]})
+}
+
+// smallPicture returns a PNG file.
+func smallPicture(t *testing.T) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	must(t, png.Encode(&file, image.NewGray(image.Rect(0, 0, 320, 160))))
+	return file.Bytes()
 }
 
 var pagePattern = regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import\(`)

@@ -250,11 +250,22 @@ func (s *screen) press(words string) {
 // fill types into the field with this label.
 func (s *screen) fill(label, value string) {
 	s.t.Helper()
+	s.fillAt(label, value, "find")
+}
+
+// fillLast types into the last field with this label.
+func (s *screen) fillLast(label, value string) {
+	s.t.Helper()
+	s.fillAt(label, value, "findLast")
+}
+
+func (s *screen) fillAt(label, value, find string) {
+	s.t.Helper()
 	script := fmt.Sprintf(`(() => {
 		const top = [...document.querySelectorAll('dialog[open]')].pop() ?? document;
 		const named = (e) => (e.getAttribute('aria-label') || [...(e.labels ?? [])].map((l) => l.innerText).join(' ') || '').trim();
 		const all = [...top.querySelectorAll('input, textarea, select')].filter((e) => e.checkVisibility());
-		const e = all.find((e) => named(e) === %[1]q) ?? all.find((e) => named(e).startsWith(%[1]q));
+		const e = all.%[3]s((e) => named(e) === %[1]q) ?? all.%[3]s((e) => named(e).startsWith(%[1]q));
 		if (!e) return false;
 		e.focus();
 		const kind = e instanceof HTMLSelectElement ? HTMLSelectElement : e instanceof HTMLTextAreaElement ? HTMLTextAreaElement : HTMLInputElement;
@@ -262,7 +273,7 @@ func (s *screen) fill(label, value string) {
 		Object.getOwnPropertyDescriptor(kind.prototype, 'value').set.call(e, option ? option.value : %[2]q);
 		e.dispatchEvent(new Event('input', {bubbles: true}));
 		e.dispatchEvent(new Event('change', {bubbles: true}));
-		return true; })()`, label, value)
+		return true; })()`, label, value, find)
 	eventually(s.t, time.Minute, "there is a field "+label, func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }
 

@@ -93,6 +93,24 @@ func attributeAt(s string, at int) (key string, from, to, next int) {
 	return key, from, to, next
 }
 
+// FindAttribute returns the range of the value of the first attribute with a name, in lower case, in a
+// start tag whose attributes begin at an index (WHATWG HTML 13.2.5.32 to 13.2.5.40). bare: it has no
+// quotes.
+func FindAttribute(tag string, at int, name string) (from, to int, bare, ok bool) {
+	for {
+		at = SkipBlanks(tag, at)
+		if at >= len(tag) || tag[at] == '>' {
+			return 0, 0, false, false
+		}
+		key := AttributeKey(tag[at:])
+		at = SkipBlanks(tag, at+len(key))
+		from, to, bare, at = AttributeValue(tag, at)
+		if EqualASCII(key, name) {
+			return from, to, bare, true
+		}
+	}
+}
+
 // AttributeText returns the value of an attribute with its entities decoded.
 func AttributeText(value string) string {
 	value = plainNewlines(visibleNUL(value))

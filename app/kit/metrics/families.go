@@ -17,6 +17,7 @@ const (
 	nameCommits   = "mailer_commit_seconds"
 	nameDB        = "mailer_db_bytes"
 	nameWAL       = "mailer_wal_bytes"
+	nameImages    = "mailer_images_bytes"
 	nameDiskFree  = "mailer_disk_free_bytes"
 	nameBackupAge = "mailer_backup_age_seconds"
 )
@@ -43,6 +44,7 @@ func Families() []Family {
 		{nameCommits, "histogram", "Time of a commit, from the first statement of its group to its being on disk."},
 		{nameDB, "gauge", "Size of the database's file."},
 		{nameWAL, "gauge", "Size of the database's write-ahead log."},
+		{nameImages, "gauge", "Size of the images of all teams, within the database."},
 		{nameDiskFree, "gauge", "Free space on the disk of the database, for its user."},
 		{nameBackupAge, "gauge", "Time since the last backup; missing where none was made."},
 	}

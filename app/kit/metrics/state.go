@@ -11,9 +11,9 @@ type State struct {
 	Relays  []Relay
 	Waiting []Waiting
 	Active  []Active
-	// DB, WAL and DiskFree are bytes.
-	DB, WAL, DiskFree int64
-	LastBackup        time.Time // zero: no backup
+	// DB, WAL, Images and DiskFree are bytes; Images is the part of DB that images take.
+	DB, WAL, Images, DiskFree int64
+	LastBackup                time.Time // zero: no backup
 }
 
 // Relay is the state of a relay.

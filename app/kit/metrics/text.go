@@ -74,6 +74,7 @@ func (s *State) write(shown map[string]*bytes.Buffer, now time.Time) {
 	}
 	put(nameDB, float64(s.DB))
 	put(nameWAL, float64(s.WAL))
+	put(nameImages, float64(s.Images))
 	put(nameDiskFree, float64(s.DiskFree))
 	if !s.LastBackup.IsZero() {
 		put(nameBackupAge, now.Sub(s.LastBackup).Seconds())

@@ -45,7 +45,11 @@ func (m *importer) blocksIn(ctx context.Context) error {
 
 func (m *importer) block(ctx context.Context, in *archive.Block) error {
 	what := fmt.Sprintf("saved block %q", in.Name)
-	input := app.BlockInput{Name: in.Name, HTML: in.HTML}
+	html, _, err := m.withImages(ctx, what, in.HTML, "")
+	if err != nil {
+		return err
+	}
+	input := app.BlockInput{Name: in.Name, HTML: html}
 	b, err := input.Validate()
 	if err == nil {
 		err = render.CheckBlock(b.HTML)

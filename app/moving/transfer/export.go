@@ -110,7 +110,7 @@ func (x *export) run() error {
 		what string
 		run  func() error
 	}{
-		{"properties", x.properties}, {"segments", x.allSegments}, {"topics", x.allTopics}, {"blocks", x.allBlocks}, {"templates", x.templates}, {"broadcasts", x.broadcasts},
+		{"properties", x.properties}, {"segments", x.allSegments}, {"topics", x.allTopics}, {"images", x.images}, {"blocks", x.allBlocks}, {"templates", x.templates}, {"broadcasts", x.broadcasts},
 		{"domains", x.allDomains}, {"webhooks", x.webhooks}, {"keys", x.keys}, {"contacts", x.contacts}, {"emails", x.emails},
 		{"suppressions", x.suppressions}, {"opt-outs", x.optOuts}, {"choices", x.choices}, {"what is left out", x.listUnmovables},
 	} {

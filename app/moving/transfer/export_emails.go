@@ -180,23 +180,23 @@ func (x *export) file(a *db.AttachmentFile) error {
 	if err != nil {
 		return fmt.Errorf("make the file of an attachment: %w", err)
 	}
-	return errors.Join(x.pieces(a, f), f.Close())
+	return errors.Join(x.write(f, a.Size, func(r *db.Reader, n int) ([]byte, error) { return r.AttachmentPiece(a, n) }), f.Close())
 }
 
-func (x *export) pieces(a *db.AttachmentFile, f *os.File) (err error) {
-	left := a.Size
-	for n := 0; err == nil && left > 0; n++ {
+// write writes a file of size bytes in the pieces that read returns.
+func (x *export) write(f *os.File, size int64, read func(r *db.Reader, n int) ([]byte, error)) (err error) {
+	for n := 0; err == nil && size > 0; n++ {
 		var piece []byte
 		err = x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
-			piece, err = r.AttachmentPiece(a, n)
+			piece, err = read(r, n)
 			return err
 		})
 		if err != nil {
 			break
 		}
-		left -= int64(len(piece))
+		size -= int64(len(piece))
 		if _, err := f.Write(piece); err != nil {
-			return fmt.Errorf("write an attachment: %w", err)
+			return fmt.Errorf("write a file: %w", err)
 		}
 	}
 	return err

@@ -102,9 +102,11 @@ func others(w *testserver.Server, word string, segment *app.Segment) {
 	t.Helper()
 	s := w.Services
 	text := ""
+	_, _, err := s.Images.Adopt(ctx, app.Image{TeamID: key.TeamID, Alt: word}, picture(t, 1, 30))
+	testserver.Must(t, err)
 	template := w.PublishTemplate(key, word, app.TemplateContent{From: "ann@" + testserver.TestDomain, Subject: word, HTML: "<p>{{{name}}}</p>", Text: &text, ReplyTo: []string{"b@example.net"},
 		Variables: []app.TemplateVariable{{Key: "name", Type: app.StringProperty, Fallback: &app.PropertyValue{Type: app.StringProperty, Text: word}}}})
-	_, err := s.Templates.UpdateTemplate(ctx, key, template.ID, app.TemplatePatch{HTML: "<p>New {{{name}}}</p>"})
+	_, err = s.Templates.UpdateTemplate(ctx, key, template.ID, app.TemplatePatch{HTML: "<p>New {{{name}}}</p>"})
 	testserver.Must(t, err)
 	_, err = s.Templates.CreateTemplate(ctx, key, app.TemplateInput{Name: word + " draft", TemplateContent: app.TemplateContent{HTML: "<p>x</p>"}})
 	testserver.Must(t, err)
@@ -180,7 +182,7 @@ func TestExportIsOfOneTeam(t *testing.T) {
 				t.Errorf("%s has something of the other team", name)
 			}
 		}
-		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "blocks": 1, "templates": 3, "broadcasts": 2, "domains": 1,
+		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "images": 1, "blocks": 1, "templates": 3, "broadcasts": 2, "domains": 1,
 			"webhooks": 2, "keys": 1, "secrets": 5, "emails": 3, "events": 3}
 		if !maps.Equal(made.Counts, want) {
 			t.Errorf("counts %v\nwant   %v", made.Counts, want)

@@ -30,6 +30,9 @@ type Options struct {
 	Trust bool
 	// Onto: a server runs, so a long import pauses between two writes.
 	Onto bool
+	// FetchImages fetches the images that templates and broadcasts of another service show, which are
+	// then images of the team; nil: they stay where they are.
+	FetchImages app.FetchFiles
 	// Mapping receives ids that could not be kept, as CSV; nil: none.
 	Mapping io.Writer
 	// Progress is called with the number of processed items of a kind; may be nil.
@@ -49,7 +52,8 @@ type importer struct {
 	segments map[string]string           // ids by archived ids
 	topics   map[string]string
 	domains  map[string]string
-	newTopic map[string]bool // by id here
+	images   map[string]*app.Image // by the archived name, or the address elsewhere; nil: it can't be had
+	newTopic map[string]bool       // by id here
 
 	newBlocks app.Blocks // created by this run
 
@@ -65,7 +69,7 @@ type importer struct {
 // Errors: those of the archive, of the store, and of ctx.
 func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader, o Options) (*Report, error) {
 	m := &importer{Options: o, s: s, team: team, r: r, report: newReport(r.Team.Source, o.Apply),
-		segments: map[string]string{}, topics: map[string]string{}, domains: map[string]string{}, newTopic: map[string]bool{}, newBlocks: app.Blocks{},
+		segments: map[string]string{}, topics: map[string]string{}, domains: map[string]string{}, images: map[string]*app.Image{}, newTopic: map[string]bool{}, newBlocks: app.Blocks{},
 		chosen: map[uint64]app.Subscription{}, suppressed: map[uint64]app.SuppressionOrigin{}}
 	m.report.Suppressions.Left = r.Team.Left
 	if o.Mapping != nil {
@@ -75,7 +79,7 @@ func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader,
 		m.known, m.readUnmovables, m.properties, m.topicsIn, m.segmentsIn, // referenced by the rest
 		m.optedOut, m.optOuts, m.suppressions, // opt-outs
 		m.contacts, m.optIns,
-		m.blocksIn, m.templates, m.domainsIn, m.broadcasts, m.webhooks, m.keys, m.emails,
+		m.domainsIn, m.imagesIn, m.blocksIn, m.templates, m.broadcasts, m.webhooks, m.keys, m.emails,
 		m.audit,
 	} {
 		if err := step(ctx); err != nil {

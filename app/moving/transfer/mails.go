@@ -61,6 +61,14 @@ func (m *importer) templates(ctx context.Context) error {
 // template creates a template; an empty id: it can't be created.
 func (m *importer) template(ctx context.Context, in *archive.Template) (id string, err error) {
 	what := fmt.Sprintf("template %q", in.Name)
+	for _, c := range []*archive.Content{&in.Content, in.Published} {
+		if c == nil {
+			continue
+		}
+		if err := m.placeImages(ctx, what, &c.HTML, &c.Design, c.Variants); err != nil {
+			return "", err
+		}
+	}
 	edited, err := m.version(in, &in.Content)
 	if err != nil {
 		m.unmovable(what, err.Error())
@@ -202,6 +210,12 @@ func broadcastMark(name string, at time.Time) string {
 // broadcast creates a broadcast; an empty id: it can't be created.
 func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id string, err error) {
 	what := fmt.Sprintf("broadcast %q", in.Name)
+	over := m.r.Team.FromMailer() && (in.Status == app.SentBroadcast || in.Status == app.CanceledBroadcast)
+	if !over {
+		if err := m.placeImages(ctx, what, &in.HTML, &in.Design, in.Variants); err != nil {
+			return "", err
+		}
+	}
 	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
 		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design),
 		Syntax: in.Syntax, Variants: variantsOf(&in.Document)}
@@ -231,7 +245,6 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 	for i := range b.Attachments {
 		b.Attachments[i].ID = files[i].ID
 	}
-	over := m.r.Team.FromMailer() && (in.Status == app.SentBroadcast || in.Status == app.CanceledBroadcast)
 	if !over && in.SegmentID != "" && input.SegmentID == "" {
 		m.unmovable(what, "its segment can't be taken, and without one it would go to all contacts")
 		return "", nil

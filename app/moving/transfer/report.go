@@ -18,6 +18,7 @@ type Report struct {
 	Properties       []Thing             `json:"properties"`
 	Segments         []Thing             `json:"segments"`
 	Topics           []Thing             `json:"topics"`
+	Images           ImageCounts         `json:"images"`
 	Blocks           []Thing             `json:"blocks"`
 	Templates        []Thing             `json:"templates"`
 	Broadcasts       []Thing             `json:"broadcasts"`
@@ -63,6 +64,12 @@ func (c *SuppressionCounts) add(origin app.SuppressionOrigin, n int) {
 
 // EmailCounts counts imported emails.
 type EmailCounts struct {
+	New      int `json:"new"`
+	Existing int `json:"existing"`
+}
+
+// ImageCounts counts imported images.
+type ImageCounts struct {
 	New      int `json:"new"`
 	Existing int `json:"existing"`
 }

@@ -9,6 +9,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
+	"mailer/app/tenants/images"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 )
@@ -20,9 +21,10 @@ type Service struct {
 	teams    *teams.Service
 	audience *audience.Service
 	domains  *domains.Service
+	images   *images.Service
 }
 
 // New returns the service.
-func New(base *base.Base, events *webhooks.Service, teams *teams.Service, audience *audience.Service, domains *domains.Service) *Service {
-	return &Service{Base: base, events: events, teams: teams, audience: audience, domains: domains}
+func New(base *base.Base, events *webhooks.Service, teams *teams.Service, audience *audience.Service, domains *domains.Service, images *images.Service) *Service {
+	return &Service{Base: base, events: events, teams: teams, audience: audience, domains: domains, images: images}
 }

@@ -18,6 +18,7 @@ import (
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/queue"
 	"mailer/app/sending/relays"
+	"mailer/db"
 	"mailer/db/engine"
 )
 
@@ -52,6 +53,7 @@ type Database struct {
 	Bytes    int64 `json:"bytes"`
 	WALBytes int64 `json:"wal_bytes"`
 	DiskFree int64 `json:"disk_free"`
+	Images   int64 `json:"images"` // of all teams, within Bytes
 
 	Tables []Table `json:"-"` // the largest tables, with their indexes
 }
@@ -87,6 +89,9 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 		return out, err
 	}
 	if out.Database, err = s.sizes(); err != nil {
+		return out, err
+	}
+	if out.Database.Images, err = db.Get(ctx, s.DB, (*db.Reader).AllImageBytes); err != nil {
 		return out, err
 	}
 	last, err := s.backup.Last(ctx)
@@ -269,6 +274,18 @@ func (s *Service) judgeHeld(sum *queue.Summary) (checks []Check) {
 		}
 	}
 	return checks
+}
+
+// checkImages tells how much images take, and where those of all teams are.
+func (s *Service) checkImages(ctx context.Context) ([]Check, error) {
+	bytes, err := db.Get(ctx, s.DB, (*db.Reader).AllImageBytes)
+	if err != nil {
+		return nil, err
+	}
+	if s.Settings.PagesHost == "" {
+		return []Check{good("images", "%s; no --pages-host", base.FormatBytes(bytes))}, nil
+	}
+	return []Check{good("images", "%s; served at %s", base.FormatBytes(bytes), s.Settings.PagesHost)}, nil
 }
 
 // knownDisk checks the free space.

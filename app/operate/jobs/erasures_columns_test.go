@@ -29,6 +29,7 @@ var otherColumns = strings.Fields(`
 	id team_id email_id broadcast_id block_id version_id key_id user_id topic_id template_id segment_id contact_id import_id webhook_id event_id attachment_id owner_id recipient_id domain_id
 	source_id aged_id current_id published_id actor_type actor actor_id kind type status state outcome origin source relay region domain subscription visibility permission
 	role method route scope hash address created_at error message settled held property topics events mails bound owner name language recipient_language content_syntax template_syntax
+	image_id images.sizes image_pieces.content
 	emails.message_id emails.tags emails.last_event contents.unsubscribe contents.tracking contents.insights attachments.content_type attachments.content_id
 	account_texts.sealed erasures.addresses webhooks.secrets units.stood units.signature units.part recipients.queue emails.routed suppressions.address contacts.address choices.address
 	keys.public keys.allowed_ips keys.made_by properties.key templates.alias imports.options audit_logs.action audit_logs.address`)
@@ -67,6 +68,7 @@ func plantInColumns(w *testserver.Server) app.Contact {
 		{`UPDATE template_versions SET template_variants = ?`, `{"de":{"html":"` + address + `"}}`},
 		{`INSERT INTO blocks (id, team_id, name, html, created_at, updated_at) VALUES (?1, ?2, ?3, ?3, 1, 1)`, id, team, address},
 		{`UPDATE contacts SET first_name = ?1, last_name = ?1 WHERE email = 'c0@example.net'`, address},
+		{`INSERT INTO images (id, team_id, name, type, alt, on_base, sizes, uploaded_at, created_at) VALUES (?1, ?2, ?1, 'image/png', ?3, 0, '[]', 1, 1)`, id, team, "of " + address},
 		{`UPDATE webhooks SET endpoint = ?`, "https://hooks.test/?to=" + address},
 		{`INSERT INTO properties (id, team_id, key, type, fallback, created_at) VALUES (?, ?, 'who', 'string', ?, 1)`, id, team, `"` + address + `"`},
 		{`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?)`, team, id, hash[:], address},

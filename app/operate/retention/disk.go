@@ -35,6 +35,7 @@ type DiskTeam struct {
 	Kept     app.Retention
 	Emails   int64
 	Bytes    int64
+	Images   int64 // bytes of its images
 	// OldContents and OldEmails count expired mail that was not examined yet. OldBytes estimates
 	// its content.
 	OldContents, OldEmails, OldBytes int64
@@ -48,6 +49,7 @@ const (
 	partEmails
 	partRecipients
 	partContacts
+	partImages
 	parts
 )
 
@@ -56,6 +58,7 @@ var partOf = map[string]int{
 	"contents": partContent, "attachments": partContent, "attachment_pieces": partContent, "captures": partContent,
 	"emails": partEmails, "recipients": partEmails, "events": partEmails, "provider_ids": partEmails,
 	"broadcast_recipients": partRecipients, "broadcast_clicks": partRecipients,
+	"images": partImages, "image_pieces": partImages,
 	"contacts": partContacts, "members": partContacts, "choices": partContacts,
 }
 
@@ -191,13 +194,16 @@ func (s *Service) sample(ctx context.Context, t *DiskTeam, picked []string) erro
 			}
 			sum += size
 		}
+		if t.Images, err = r.ImageBytes(t.ID); err != nil {
+			return err
+		}
 		recipients, contacts, err = r.TeamRows(t.ID)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	t.weights = [parts]float64{partEmails: float64(t.Emails), partRecipients: float64(recipients), partContacts: float64(contacts)}
+	t.weights = [parts]float64{partEmails: float64(t.Emails), partRecipients: float64(recipients), partContacts: float64(contacts), partImages: float64(t.Images)}
 	if len(picked) > 0 {
 		mean := float64(sum) / float64(len(picked))
 		t.weights[partContent] = mean * float64(t.Emails)

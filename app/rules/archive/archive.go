@@ -34,6 +34,7 @@ const (
 	Suppressions Kind = "suppressions"
 	Choices      Kind = "choices"
 	Contacts     Kind = "contacts"
+	Images       Kind = "images"
 	Blocks       Kind = "blocks"
 	Templates    Kind = "templates"
 	Broadcasts   Kind = "broadcasts"
@@ -49,7 +50,7 @@ const (
 )
 
 // kinds are all kinds.
-var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Blocks, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
+var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
 
 // Team is team.json, the description of the directory. It is written last.
 type Team struct {
@@ -274,6 +275,21 @@ type Broadcast struct {
 	Document
 	// Languages are the counts by language; "": the broadcast itself.
 	Languages map[string]map[string]int `json:"languages,omitzero"`
+}
+
+// ImagesDir is the subdirectory of images, each named as in its URL.
+const ImagesDir = "images"
+
+// Image is an image for mail, in its widest size. Its file is in ImagesDir.
+type Image struct {
+	ID        string    `json:"id,omitzero"`
+	File      string    `json:"file"` // in ImagesDir: the name in its URL
+	Alt       string    `json:"alt,omitzero"`
+	Width     int       `json:"width"` // pixels
+	Height    int       `json:"height"`
+	Size      int64     `json:"size"` // bytes
+	UsedAt    time.Time `json:"used_at,omitzero"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
 }
 
 // Domain is a sending domain.

@@ -24,6 +24,8 @@ func (s *Sheets) headings(item any) []string {
 		text = "email,topic_id,topic,subscription,chosen_at"
 	case *Contact:
 		return slices.Concat(strings.Split(contactHeadings, ","), s.properties, []string{"other_properties"})
+	case *Image:
+		text = "id,file,alt,width,height,size,used_at,created_at"
 	case *Block:
 		text = "id,name,html,created_at,updated_at"
 	case *Template:
@@ -73,6 +75,8 @@ func (s *Sheets) rows(item any) [][]any {
 		return [][]any{{v.Email, v.TopicID, s.names[v.TopicID], string(v.Subscription), v.ChosenAt}}
 	case *Contact:
 		return [][]any{s.contact(v)}
+	case *Image:
+		return [][]any{{v.ID, v.File, v.Alt, v.Width, v.Height, v.Size, v.UsedAt, v.CreatedAt}}
 	case *Block:
 		return [][]any{{v.ID, v.Name, v.HTML, v.CreatedAt, v.UpdatedAt}}
 	case *Template:

@@ -16,6 +16,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"runtime"
 	"runtime/debug"
 
 	"golang.org/x/image/webp"
@@ -55,6 +56,7 @@ type file struct {
 	image.Config
 	orientation orientation
 	memory      int64 // bytes of its pixels while it is decoded
+	collect     int   // see source
 }
 
 // format is a supported file format.
@@ -140,7 +142,7 @@ func Read(ctx context.Context, field string, b []byte, within *Bounds) (*Picture
 
 // read decodes a file and makes the sizes of the picture.
 func (f *file) read(ctx context.Context, within *Bounds) (*Picture, error) {
-	pixels, err := f.decode(&interruptible{ctx, bytes.NewReader(f.bytes)})
+	pixels, err := f.decode(&source{ctx: ctx, Reader: bytes.NewReader(f.bytes), collect: f.collect})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -232,22 +234,29 @@ func unreadable(field string, err error) error {
 	return damaged(field)
 }
 
-// interruptible is a reader that fails once its context has ended.
-type interruptible struct {
+// source reads a file for a decoder. It fails once its context has ended.
+type source struct {
 	ctx context.Context
 	*bytes.Reader
+	collect int // bytes after which garbage is collected; 0: as always
+	read    int // since the last collection
 }
 
 // Read implements io.Reader.
-func (r *interruptible) Read(p []byte) (int, error) {
+func (r *source) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.Reader.Read(p)
+	n, err := r.Reader.Read(p)
+	if r.read += n; r.collect > 0 && r.read >= r.collect {
+		runtime.GC()
+		r.read = 0
+	}
+	return n, err
 }
 
 // ReadByte implements io.ByteReader.
-func (r *interruptible) ReadByte() (byte, error) {
+func (r *source) ReadByte() (byte, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -277,9 +286,14 @@ func examinePNG(f *file) error {
 	return nil
 }
 
-// webpTrees is the memory that the Huffman trees of a lossless WebP may take, in bytes, whatever its
-// size: up to 2,600 sets of them.
-const webpTrees = 128 << 20
+const (
+	// webpTrees is the memory that the Huffman trees of a lossless WebP may take, in bytes, whatever
+	// its size: up to 2,600 sets of them.
+	webpTrees = 128 << 20
+	// webpCollect is the part of a lossless WebP after which garbage is collected, in bytes: some
+	// hundred bytes may make the decoder allocate a tree of 50 KB twice.
+	webpCollect = 128 << 10
+)
 
 // examineWebP refuses animations and sets the memory.
 func examineWebP(f *file) error {
@@ -292,11 +306,11 @@ func examineWebP(f *file) error {
 	case kind == "VP8X" && f.bytes[20]&animation != 0:
 		return app.Invalid(f.field, "is an animated WebP: use a GIF, or a WebP that is not animated")
 	case kind == "VP8X" && f.bytes[20]&alpha != 0:
-		f.memory = webpTrees + 11*pixels // the alpha channel is decoded like a lossless picture
+		f.memory, f.collect = webpTrees+11*pixels, webpCollect // the alpha channel is decoded like a lossless picture
 	case kind == "VP8 ":
 		f.memory = 2 * pixels
 	default:
-		f.memory = webpTrees + 8*pixels
+		f.memory, f.collect = webpTrees+8*pixels, webpCollect
 	}
 	return nil
 }

@@ -113,30 +113,13 @@ func (p *Positions) link(z *htmltext.Tokens) {
 	if len(p.Links) >= MaxLinks {
 		return
 	}
-	from, to, bare, ok := hrefValue(z.Source[:z.At], z.Attr)
+	from, to, bare, ok := htmltext.FindAttribute(z.Source[:z.At], z.Attr, "href")
 	if !ok || strings.IndexByte(z.Source[from:to], 0) >= 0 {
 		return
 	}
 	target := htmltext.NormalizeLink(htmltext.AttributeText(z.Source[from:to]))
 	if p.trackable(target) {
 		p.Links = append(p.Links, LinkValue{from, to, bare, target})
-	}
-}
-
-// hrefValue returns the value of the first href of a start tag after the tag name (WHATWG HTML
-// 13.2.5.32 to 13.2.5.40).
-func hrefValue(tag string, at int) (from, to int, bare, ok bool) {
-	for {
-		at = htmltext.SkipBlanks(tag, at)
-		if at >= len(tag) || tag[at] == '>' {
-			return 0, 0, false, false
-		}
-		key := htmltext.AttributeKey(tag[at:])
-		at = htmltext.SkipBlanks(tag, at+len(key))
-		from, to, bare, at = htmltext.AttributeValue(tag, at)
-		if htmltext.EqualASCII(key, "href") {
-			return from, to, bare, true
-		}
 	}
 }
 

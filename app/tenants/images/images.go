@@ -78,16 +78,21 @@ func (s *Service) CreateImage(ctx context.Context, key *app.Key, receive func() 
 	if err != nil {
 		return image, err
 	}
-	name := s.nameOf(key.TeamID, in.File)
-	image, err = s.renew(ctx, key.TeamID, name, in.Alt)
+	return s.store(ctx, app.Image{ID: app.NewID(), TeamID: key.TeamID, Name: s.nameOf(key.TeamID, in.File), Alt: in.Alt}, in)
+}
+
+// store stores an image in its sizes, unless the team has one with its name. A picture must not be
+// decoded meanwhile.
+func (s *Service) store(ctx context.Context, image app.Image, in Upload) (app.Image, error) {
+	stored, err := s.renew(ctx, image.TeamID, image.Name, image.Alt)
 	if err == nil || !errors.Is(err, db.ErrNotFound) {
-		return image, base.Unavailable(err)
+		return stored, base.Unavailable(err)
 	}
 	p, err := picture.Read(ctx, in.Field, in.File, bounds)
 	if err != nil {
 		return image, err
 	}
-	image = app.Image{ID: app.NewID(), TeamID: key.TeamID, Name: name, Type: p.Type, Alt: in.Alt}
+	image.Type = p.Type
 	contents := make([][]byte, len(p.Sizes))
 	for i, size := range p.Sizes {
 		image.Sizes = append(image.Sizes, app.ImageSize{Width: size.Width, Height: size.Height, Bytes: int64(len(size.Bytes))})
@@ -131,7 +136,10 @@ func (s *Service) insert(ctx context.Context, image app.Image, contents [][]byte
 		if err != nil {
 			return err
 		}
-		image.OnBase, image.UploadedAt, image.CreatedAt = !several, tx.Now, tx.Now
+		image.OnBase, image.UploadedAt = !several, tx.Now
+		if image.CreatedAt.IsZero() {
+			image.CreatedAt = tx.Now
+		}
 		if err := tx.InsertImage(&image, contents); err != nil {
 			return err
 		}

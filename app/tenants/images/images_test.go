@@ -114,7 +114,7 @@ func TestImagesAreStoredOnce(t *testing.T) {
 	}
 }
 
-// setHost gives a domain of a team a tracking host links.DOMAIN whose record was found.
+// setHost sets the tracking host of a domain of a team to links.DOMAIN, whose record was found.
 func setHost(w *testserver.Server, key *app.Key, name string, verified bool) error {
 	return w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		d, err := tx.DomainByName(key.TeamID, name)

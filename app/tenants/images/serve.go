@@ -11,6 +11,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/cache"
 	"mailer/app/rules/tracking"
 	"mailer/db"
 )
@@ -80,19 +81,30 @@ func (s *Service) OpenFile(ctx context.Context, hostport string, onBase bool, na
 
 // image returns an image by its name.
 func (s *Service) image(ctx context.Context, name string) (served, error) {
-	image, err := s.served.Load(ctx, name, func(ctx context.Context) (served, error) {
-		image, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Image, error) { return r.ServedImage(name) })
+	image, err := known(ctx, s.DB, s.served, name, func(r *db.Reader) (served, error) {
+		image, err := r.ServedImage(name)
 		return served{image}, err
 	})
-	if err == nil {
-		return image, nil
-	}
-	if last, known := s.served.Last(name); known && errors.Is(err, db.ErrNotFound) {
-		s.served.Forget(name)
-	} else if known {
-		return last, nil
-	}
 	return image, base.Lookup("image", err)
+}
+
+// known returns a cached value, which read reads after servedTTL again. While the database can't be
+// read, the last value counts for another servedTTL. Errors: those of read.
+func known[V any](ctx context.Context, store *db.DB, c *cache.Cache[string, V], key string, read func(r *db.Reader) (V, error)) (V, error) {
+	v, err := c.Load(ctx, key, func(ctx context.Context) (V, error) { return db.Get(ctx, store, read) })
+	if err == nil {
+		return v, nil
+	}
+	last, cached := c.Last(key)
+	switch {
+	case !cached:
+		return v, err
+	case errors.Is(err, db.ErrNotFound):
+		c.Forget(key)
+		return v, err
+	}
+	c.Put(key, last, c.Mark())
+	return last, nil
 }
 
 // serves reports whether a host serves an image.
@@ -114,21 +126,15 @@ func (s *Service) serves(ctx context.Context, name string, onBase bool, image *a
 
 // hostsOf returns the tracking hosts of a team, oldest domain first.
 func (s *Service) hostsOf(ctx context.Context, teamID string) ([]host, error) {
-	hosts, err := s.hosts.Load(ctx, teamID, func(ctx context.Context) ([]host, error) {
-		domains, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Domain, error) { return r.TrackedDomains(teamID) })
+	hosts, err := known(ctx, s.DB, s.hosts, teamID, func(r *db.Reader) ([]host, error) {
+		domains, err := r.TrackedDomains(teamID)
 		hosts := make([]host, len(domains))
 		for i := range domains {
 			hosts[i] = host{name: domains[i].TrackingName(), live: domains[i].Status == app.DomainVerified && tracking.HostIsLive(&domains[i])}
 		}
 		return hosts, err
 	})
-	if err == nil {
-		return hosts, nil
-	}
-	if hosts, ok := s.hosts.Last(teamID); ok {
-		return hosts, nil
-	}
-	return nil, base.Unavailable(err)
+	return hosts, base.Unavailable(err)
 }
 
 // Piece returns the n-th piece of the file, from 0. It is shared: the caller must not change it.

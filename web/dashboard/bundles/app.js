@@ -1031,14 +1031,14 @@ async function read(body, heard) {
     /** @type {any} */
     new TextDecoderStream()
   ).getReader();
-  let text = "";
+  let text2 = "";
   for (; ; ) {
     const { done, value } = await reader.read();
     if (done) return;
     heard();
-    text += value;
-    for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
-      const fields = Object.fromEntries(text.slice(0, end).split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+    text2 += value;
+    for (let end2; (end2 = text2.indexOf("\n\n")) >= 0; text2 = text2.slice(end2 + 2)) {
+      const fields = Object.fromEntries(text2.slice(0, end2).split("\n").map((line2) => [line2.slice(0, line2.indexOf(":")), line2.slice(line2.indexOf(":") + 1).trim()]));
       if (!fields.event) continue;
       let data;
       try {
@@ -1098,9 +1098,9 @@ function follow() {
       hearing.value = "off";
       return;
     }
-    const end = new AbortController();
-    listen(end.signal, of);
-    return () => end.abort();
+    const end2 = new AbortController();
+    listen(end2.signal, of);
+    return () => end2.abort();
   });
 }
 
@@ -1114,7 +1114,7 @@ function decoded(segment) {
     return null;
   }
 }
-var isId = (text) => !!text && text.length <= 320 && !dots(text) && !forbidden.test(text);
+var isId = (text2) => !!text2 && text2.length <= 320 && !dots(text2) && !forbidden.test(text2);
 function idOf(segment) {
   const id = decoded(segment);
   return isId(id) ? id : null;
@@ -1122,14 +1122,14 @@ function idOf(segment) {
 function encoded(parts, ...values2) {
   let path = parts[0];
   values2.forEach((value, i) => {
-    const text = String(value);
-    if (!path.includes("?") && text.split(/[/\\]/).some(dots)) throw new TypeError(`"${text}" is no id`);
-    path += encodeURIComponent(text) + parts[i + 1];
+    const text2 = String(value);
+    if (!path.includes("?") && text2.split(/[/\\]/).some(dots)) throw new TypeError(`"${text2}" is no id`);
+    path += encodeURIComponent(text2) + parts[i + 1];
   });
   return path;
 }
 var isPath = (path) => /^[!-~]+$/.test(path) && /^(?:\/[^/\\?#]+)+$/.test(path) && path.slice(1).split("/").every((segment) => decoded(segment)?.split(/[/\\]/).every((part) => !dots(part)) ?? false);
-var domainIn = (text) => text.trim().replace(/^(?:[a-z][a-z0-9+.-]*:\/\/|mailto:)/i, "").replace(/^[^/?#]*@/, "").replace(/[/?#].*$/s, "").replace(/:\d+$/, "").replace(/\.$/, "").toLowerCase();
+var domainIn = (text2) => text2.trim().replace(/^(?:[a-z][a-z0-9+.-]*:\/\/|mailto:)/i, "").replace(/^[^/?#]*@/, "").replace(/[/?#].*$/s, "").replace(/:\d+$/, "").replace(/\.$/, "").toLowerCase();
 var providers = /^(gmail|googlemail|outlook|hotmail|live|msn|yahoo|ymail|icloud|me|mac|aol|gmx|web|t-online|proton|protonmail|pm|mail|zoho|yandex|fastmail|hey|qq|163|126|orange|free|laposte|libero|wp|o2|onet|interia)\.(?:com?\.)?[a-z]{2,3}$/;
 function ownDomain(address3) {
   const domain = domainIn(address3 ?? "");
@@ -1155,8 +1155,8 @@ function address(path, query = {}) {
   for (const [name, value] of Object.entries(query)) {
     if (value !== void 0 && value !== null && value !== "") search.append(name, String(value));
   }
-  const text = search.toString();
-  return text ? `${path}?${text}` : path;
+  const text2 = search.toString();
+  return text2 ? `${path}?${text2}` : path;
 }
 async function request(method, path, options = {}, again = false) {
   if (!isPath(path)) throw new ApiError(0, { name: "not_found", message: "There is nothing at this address" }, "");
@@ -1200,8 +1200,8 @@ async function request(method, path, options = {}, again = false) {
 }
 var json = (method) => async (path, body, options = {}) => {
   const answer = await request(method, path, { body, ...options });
-  const text = await answer.text();
-  return text ? JSON.parse(text) : null;
+  const text2 = await answer.text();
+  return text2 ? JSON.parse(text2) : null;
 };
 var api = {
   /** @param {string} path @param {Record<string, any>} [query] @param {any} [options] */
@@ -1282,7 +1282,7 @@ function useGet(path, query, options = {}) {
       const timer = setInterval(() => document.hidden || reload(), options.every * 1e3);
       ends.push(() => clearInterval(timer));
     }
-    return () => ends.forEach((end) => end());
+    return () => ends.forEach((end2) => end2());
   }, [key]);
   const set = (data) => {
     mine.data = data;
@@ -1328,7 +1328,7 @@ function useList(path, query = {}, options = {}) {
     first();
     if (!options.live) return;
     let timer = 0;
-    const end = onLive((event) => {
+    const end2 = onLive((event) => {
       if (!(event.name === "reset" || options.live?.(event))) return;
       if (window.scrollY > 200 || mine.rows.length > limit) {
         if (options.counts && !options.counts(event)) return;
@@ -1341,7 +1341,7 @@ function useList(path, query = {}, options = {}) {
     });
     return () => {
       clearTimeout(timer);
-      end();
+      end2();
     };
   }, [key]);
   const last = mine.page?.searched_to ?? mine.rows[mine.rows.length - 1]?.id;
@@ -1400,14 +1400,14 @@ function watch() {
     readRelays();
     if (hearing.value !== "live") readLeaving();
   }, 3e4);
-  const end = onLive((e) => {
+  const end2 = onLive((e) => {
     if (e.name === "relay") later(readRelays);
     else if (e.name === "reset" || e.name === "broadcast" && told(e)) later(readLeaving);
   });
   return () => {
     clearInterval(timer);
     clearTimeout(soon);
-    end();
+    end2();
   };
 }
 
@@ -1434,15 +1434,15 @@ async function speak(name) {
 }
 var find = (key) => key.split(".").reduce((at2, part) => at2?.[part], words);
 function t(key, values2 = {}) {
-  let text = find(key);
-  if (text && typeof text === "object") {
-    text = text[new Intl.PluralRules(language.value).select(Number(values2.n))] ?? text.other;
+  let text2 = find(key);
+  if (text2 && typeof text2 === "object") {
+    text2 = text2[new Intl.PluralRules(language.value).select(Number(values2.n))] ?? text2.other;
   }
-  if (typeof text !== "string") {
+  if (typeof text2 !== "string") {
     console.error(`no words for ${key}`);
     return key;
   }
-  return text.replace(/\{(\w+)\}/g, (all, name) => name in values2 ? shown(values2[name]) : all);
+  return text2.replace(/\{(\w+)\}/g, (all, name) => name in values2 ? shown(values2[name]) : all);
 }
 var shown = (value) => typeof value === "number" ? value.toLocaleString(language.value) : String(value);
 function say(key, values2) {
@@ -1500,6 +1500,20 @@ function mailbox(mailbox2) {
   return m ? { name: m[1], address: m[2] } : { name: "", address: mailbox2 };
 }
 
+// module:variants.js
+var same = (a, b2) => JSON.stringify(a) === JSON.stringify(b2);
+function variantsOf(variants, base2, names) {
+  const whole = (variant) => Object.fromEntries(names.map((name) => [name, variant[name] ?? null]));
+  const changed = Object.entries(variants ?? {}).filter(([of, variant]) => !base2?.[of] || !same(whole(variant), whole(base2[of])));
+  return Object.fromEntries([...changed.map(([of, variant]) => [of, whole(variant)]), ...Object.keys(base2 ?? {}).filter((of) => !variants?.[of]).map((of) => [of, null])]);
+}
+function mergedVariants(theirs, base2, own2) {
+  const out = { ...theirs };
+  for (const [of, variant] of Object.entries(own2)) if (!same(variant, base2?.[of])) out[of] = variant;
+  for (const of of Object.keys(base2 ?? {})) if (!own2[of]) delete out[of];
+  return out;
+}
+
 // module:help.js
 var pages = (
   /** @type {[string, string][]} */
@@ -1512,7 +1526,9 @@ var pages = (
     ["/properties", "audience#properties"],
     ["/imports", "audience#import"],
     ["/suppressions", "opt-outs#suppressions"],
-    ["/templates", "api-broadcasts#templates"],
+    ["/templates", "writing"],
+    ["/blocks", "writing#saved-blocks"],
+    ["/images", "writing#images"],
     ["/domains", "domains"],
     ["/keys", "sending#keys"],
     ["/smtp", "smtp"],
@@ -1566,8 +1582,8 @@ function setQuery(parts) {
     if (value) query.set(name, value);
     else query.delete(name);
   }
-  const text = query.toString();
-  go(place.value.path + (text ? `?${text}` : ""), { replace: true });
+  const text2 = query.toString();
+  go(place.value.path + (text2 ? `?${text2}` : ""), { replace: true });
 }
 var href = (to) => base + to;
 function start() {
@@ -1699,13 +1715,13 @@ function useEscape(close, on = true) {
     return () => removeEventListener("keydown", keys2);
   });
 }
-async function copy(text) {
+async function copy(text2) {
   try {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(text2);
     return true;
   } catch {
     const area = document.createElement("textarea");
-    area.value = text;
+    area.value = text2;
     area.className = "vh";
     document.body.append(area);
     area.select();
@@ -1714,23 +1730,23 @@ async function copy(text) {
     return done;
   }
 }
-function Copy({ text, show, shown: shown2 = false, mono = true }) {
+function Copy({ text: text2, show, shown: shown2 = false, mono = true }) {
   const [done, setDone] = Ut(false);
   const click = async (e) => {
     e.preventDefault();
     e.stopPropagation();
-    setDone(await copy(text));
+    setDone(await copy(text2));
     setTimeout(() => setDone(false), 1500);
   };
   return an`<button type="button" class=${`copy ${shown2 ? "copy--shown" : ""} ${done ? "is-done" : ""}`} title=${t("ui.copy")} onClick=${click}>
-		<span class=${`cut ${mono ? "mono" : ""}`}>${show ?? text}</span><${Icon} name=${done ? "check" : "copy"} /><span class="vh" role="status">${done ? t("ui.copied") : ""}</span></button>`;
+		<span class=${`cut ${mono ? "mono" : ""}`}>${show ?? text2}</span><${Icon} name=${done ? "check" : "copy"} /><span class="vh" role="status">${done ? t("ui.copied") : ""}</span></button>`;
 }
 var Id = ({ of }) => an`<${Copy} text=${of} show=${of.length > 20 ? `${of.slice(0, 8)}…${of.slice(-6)}` : of} />`;
-function Head({ title, path, note, under, children, text }) {
-  const words2 = text ?? (typeof title === "string" ? title : "");
+function Head({ title, path, note, under, children, text: text2 }) {
+  const words3 = text2 ?? (typeof title === "string" ? title : "");
   Me(() => {
-    document.title = words2 ? `${words2} · Mailer` : "Mailer";
-  }, [words2]);
+    document.title = words3 ? `${words3} · Mailer` : "Mailer";
+  }, [words3]);
   return an`<header class=${`head ${under ? "head--thing" : ""}`}>${path && under ? an`<div class="head-thing"><nav class="crumbs" aria-label=${t("ui.path")}>${path.map(([name, to]) => an`<a href=${to}><${Icon} name="left" />${name}</a>`)}${note}</nav><h1>${title}</h1><p class="head-under">${under}</p></div>` : path ? an`<nav class="crumbs" aria-label=${t("ui.path")}>${path.map(([name, to]) => an`<a href=${to}>${name}</a><${Icon} name="right" />`)}<h1 class="cut" aria-current="page">${title}</h1>${note}</nav>` : an`<div class="head-title"><h1>${title}</h1>${note}</div>`}
 		<a class="head-help" href=${helpOf(place.value.path)} aria-label=${t("ui.manual")} title=${t("ui.manual")}><${Icon} name="info" /></a>
 		${children && an`<div class="head-acts">${children}</div>`}</header>`;
@@ -1794,14 +1810,14 @@ function Section({ title, acts, children }) {
   return an`<section class="section" aria-labelledby=${title ? id : void 0}>${title && an`<div class="section-head"><h2 id=${id}>${title}</h2>${acts}</div>`}${children}</section>`;
 }
 var Code = ({ code, name, tabs, at: at2, onTab }) => an`<div class="code"><div class="code-head">${tabs ? an`<div class="row" role="tablist" aria-label=${name}>${tabs.map(([id, word]) => an`<button type="button" class="tab" role="tab" aria-selected=${String(id === at2)} onClick=${() => onTab?.(id)}>${word}</button>`)}</div>` : an`<span>${name}</span>`}<span class="push"></span><${CopyButton} text=${code} /></div><pre tabindex="0">${code}</pre></div>`;
-function CopyButton({ text, label }) {
+function CopyButton({ text: text2, label }) {
   const [done, setDone] = Ut(false);
   return an`<${Button} icon=${done ? "check" : "copy"} kind="quiet" label=${label ?? t("ui.copy")} onClick=${async () => {
-    setDone(await copy(text));
+    setDone(await copy(text2));
     setTimeout(() => setDone(false), 1500);
   }} />`;
 }
-var Verdict = ({ kind, icon, line, fix, acts }) => an`<section class=${`verdict verdict--${kind}`} aria-label=${t("ui.verdict")}><${Icon} name=${icon ?? ({ good: "check", warn: "alert", bad: "alert" }[kind] ?? "info")} /><p class="verdict-line">${line}</p>${fix && an`<p class="verdict-fix">${fix}</p>`}${acts && an`<div class="verdict-acts">${acts}</div>`}</section>`;
+var Verdict = ({ kind, icon, line: line2, fix, acts }) => an`<section class=${`verdict verdict--${kind}`} aria-label=${t("ui.verdict")}><${Icon} name=${icon ?? ({ good: "check", warn: "alert", bad: "alert" }[kind] ?? "info")} /><p class="verdict-line">${line2}</p>${fix && an`<p class="verdict-fix">${fix}</p>`}${acts && an`<div class="verdict-acts">${acts}</div>`}</section>`;
 
 // module:drafts.js
 var rest = 800;
@@ -1828,6 +1844,11 @@ function store(key, value) {
   } catch {
   }
 }
+function placeOf(message) {
+  const at2 = /\(line (\d+)(?:, column (\d+))?\)$/.exec(message);
+  const field = /(?:variants\.([\w-]+)\.)?\b(subject|preview_text|html|text)\b/.exec(message);
+  return at2 && field ? { language: field[1] ?? "", field: field[2], line: Number(at2[1]), column: Number(at2[2] ?? 1) } : null;
+}
 var Saver = class {
   /** @type {any} */
   id;
@@ -1851,7 +1872,7 @@ var Saver = class {
   constructor({ id, path, server, revision, body, draw }) {
     Object.assign(this, { id, path, revision, body, draw });
     this.value = { ...server };
-    this.server = { ...server };
+    this.base = { ...server };
     this.began = revision(server);
     this.dirty = /* @__PURE__ */ new Set();
     this.state = { kind: "saved", at: 0 };
@@ -1860,7 +1881,7 @@ var Saver = class {
     const left2 = stored2(place2(id));
     if (left2) store(`${place2(id)}.kept`, left2);
     this.kept = stored2(`${place2(id)}.kept`);
-    if (this.kept && Object.keys(this.kept.value).every((k) => this.kept.value[k] === server[k])) this.forget();
+    if (this.kept && Object.keys(this.kept.value).every((k) => JSON.stringify(this.kept.value[k]) === JSON.stringify(server[k]))) this.forget();
     store(place2(id), null);
   }
   change(parts) {
@@ -1901,10 +1922,11 @@ var Saver = class {
     this.state = { kind: "saving" };
     this.draw();
     try {
-      const body = this.body(sent, this.value);
+      const body = this.body(sent, this.value, this.base);
       const answer = await api.patch(this.path, { ...body, revision: this.began });
       this.began = this.revision(answer);
       this.answer = answer;
+      this.base = { ...this.base, ...sent };
       for (const name of names) if (this.value[name] === sent[name]) this.dirty.delete(name);
       this.state = { kind: "saved", at: Date.now() };
       this.saved++;
@@ -1912,6 +1934,7 @@ var Saver = class {
     } catch (e) {
       if (!(e instanceof ApiError)) throw e;
       if (e.status === 409 && e.name === "conflict") this.state = { kind: "conflict" };
+      else if (e.status === 422) this.state = { kind: "refused", message: e.message, place: placeOf(e.message) };
       else {
         this.state = { kind: "failed", message: e.message };
         this.due ??= setTimeout(() => this.save(), retry);
@@ -1929,7 +1952,10 @@ var Saver = class {
       return true;
     }
     this.began = this.revision(now);
-    this.value = { ...now, ...Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]])) };
+    const own2 = Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]]));
+    if (own2.variants) own2.variants = mergedVariants(now.variants, this.base.variants, own2.variants);
+    this.value = { ...now, ...own2 };
+    this.base = { ...now };
     this.stamp++;
     this.draw();
     return this.save();
@@ -1939,11 +1965,17 @@ var Saver = class {
     this.due = null;
     this.dirty.clear();
     this.value = { ...now };
+    this.base = { ...now };
     this.began = this.revision(now);
     this.state = { kind: "saved", at: 0 };
     this.stamp++;
     this.saved++;
     this.keep();
+    this.draw();
+  }
+  /** Shows in the editors what was changed beside them. */
+  redraw() {
+    this.stamp++;
     this.draw();
   }
   /** Restores changes kept in the browser. */
@@ -1988,13 +2020,13 @@ function useDraft(options) {
       saver.end();
     };
   }, [saver]);
-  const { value, state, stamp: stamp2, saved, kept: kept3, answer, path } = saver;
+  const { value, state, stamp: stamp2, saved, kept: kept4, answer, path } = saver;
   return {
     value,
     state,
     stamp: stamp2,
     saved,
-    kept: kept3,
+    kept: kept4,
     answer,
     path,
     unsaved: saver.dirty.size > 0,
@@ -2003,13 +2035,17 @@ function useDraft(options) {
     settle: (mine) => saver.settle(mine),
     take: (now) => saver.take(now),
     takeBack: () => saver.takeBack(),
-    drop: () => saver.drop()
+    drop: () => saver.drop(),
+    redraw: () => saver.redraw(),
+    now: () => saver.value,
+    refused: state.kind === "refused" ? state : null
   };
 }
 function Saved({ draft }) {
   const { state } = draft;
   if (state.kind === "failed") return an`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t("drafts.failed", { message: state.message })}</span></span>`;
-  if (state.kind === "conflict") return an`<span class="saved warn" role="status"><${Icon} name="alert" />${t("drafts.conflict")}</span>`;
+  if (state.kind === "refused") return an`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t("drafts.refused", { message: state.message })}</span></span>`;
+  if (state.kind === "conflict") return an`<span class="saved warn" role="status"><${Icon} name="alert" /><span class="cut">${t("drafts.conflict")}</span></span>`;
   if (state.kind === "saving" || draft.unsaved) return an`<span class="saved" role="status"><span class="spin"></span>${t("drafts.saving")}</span>`;
   return an`<span class="saved" role="status"><${Icon} name="check" />${state.at ? an`<time datetime=${new Date(state.at).toISOString()} title=${exact(new Date(state.at))}>${t("drafts.saved", { time: seconds(state.at) })}</time>` : t("drafts.asRead")}</span>`;
 }
@@ -2074,6 +2110,9 @@ var routes = [
   ["/suppressions", () => import("./suppressions.js")],
   ["/templates", () => import("./templates.js")],
   ["/templates/:id", () => import("./template.js")],
+  ["/blocks", () => import("./blocks.js")],
+  ["/blocks/:id", () => import("./block.js")],
+  ["/images", () => import("./images.js")],
   ["/domains", () => import("./domains.js")],
   ["/domains/:id", () => import("./domain.js")],
   ["/keys", () => import("./keys.js")],
@@ -2105,7 +2144,7 @@ var navigation = (
       ["/", "overview", true],
       ["/emails", "mail", true],
       ["/broadcasts", "broadcast", true],
-      ["/templates", "template", false],
+      ["/templates", "template", false, ["/blocks", "/images"]],
       ["/queue", "queue", true],
       ["/reputation", "gauge", false, ["/usage"]]
     ]],
@@ -2152,12 +2191,12 @@ var DialogBody = ({ title, children, acts, onSubmit }) => an`<form onSubmit=${(e
   e.preventDefault();
   onSubmit?.(e);
 }}><div class="dialog-body"><h2 id="dialog-title">${title}</h2>${children}</div><div class="dialog-acts">${acts}</div></form>`;
-var confirm = ({ title, text, act, keep: keep4, n = 0 }) => dialog((close) => an`<${Confirm} ...${{ title, text, act, keep: keep4, n, close }} />`);
-function Confirm({ title, text, act, keep: keep4, n, close }) {
+var confirm = ({ title, text: text2, act, keep: keep4, n = 0 }) => dialog((close) => an`<${Confirm} ...${{ title, text: text2, act, keep: keep4, n, close }} />`);
+function Confirm({ title, text: text2, act, keep: keep4, n, close }) {
   const [typed2, type] = Ut("");
   const held = n > 1e3 && typed2.replace(/\D/g, "") !== String(n);
   return an`<${DialogBody} title=${title} onSubmit=${() => held || close(true)} acts=${an`<${Button} onClick=${() => close(false)}>${keep4 ?? t("ui.keep")}<//><${Button} type="submit" kind="danger-solid" disabled=${held}>${act}<//>`}>
-		<p>${text}</p>${n > 1e3 && an`<${Input} label=${t("ui.typeNumber", { number: number(n) })} value=${typed2} onInput=${type} inputmode="numeric" autocomplete="off" />`}<//>`;
+		<p>${text2}</p>${n > 1e3 && an`<${Input} label=${t("ui.typeNumber", { number: number(n) })} value=${typed2} onInput=${type} inputmode="numeric" autocomplete="off" />`}<//>`;
 }
 function Dialogs() {
   return open.value.map((entry2, i) => an`<${Dialog} key=${i} entry=${entry2} />`);
@@ -2178,8 +2217,8 @@ function Dialog({ entry: entry2 }) {
   }} onClick=${(e) => e.target === box.current && entry2.close()}>${entry2.draw(entry2.close)}</dialog>`;
 }
 var toasts = ne([]);
-function toast(text, { kind = "good", undo, href: href2, word } = {}) {
-  const entry2 = { text, kind, undo, href: href2, word };
+function toast(text2, { kind = "good", undo, href: href2, word } = {}) {
+  const entry2 = { text: text2, kind, undo, href: href2, word };
   toasts.value = [...toasts.value.slice(-2), entry2];
   if (kind !== "bad") setTimeout(() => drop(entry2), undo ? 8e3 : 5e3);
 }
@@ -2419,7 +2458,7 @@ var stacks = {
   times: "'Times New Roman', Times, serif",
   courier: "'Courier New', Courier, monospace"
 };
-var isColor = (text) => /^#[0-9a-f]{6}$/i.test(text);
+var isColor = (text2) => /^#[0-9a-f]{6}$/i.test(text2);
 function luminance(color) {
   const [r, g, b2] = [1, 3, 5].map((at2) => {
     const c = parseInt(color.slice(at2, at2 + 2), 16) / 255;
@@ -2428,8 +2467,8 @@ function luminance(color) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b2;
 }
 var contrast = (color) => 1.05 / (luminance(color) + 0.05);
-function between(text, card) {
-  const [a, b2] = [luminance(text || ink), luminance(card || white)];
+function between(text2, card) {
+  const [a, b2] = [luminance(text2 || ink), luminance(card || white)];
   return (Math.max(a, b2) + 0.05) / (Math.min(a, b2) + 0.05);
 }
 function colorsOf(color) {
@@ -2498,11 +2537,11 @@ function useCount(body) {
   );
   const key = JSON.stringify(body);
   Me(() => {
-    const end = new AbortController();
-    api.read("/segments/preview", body, { signal: end.signal }).then(setAnswer, (error) => {
-      if (!(error instanceof ApiError) && !end.signal.aborted) throw error;
+    const end2 = new AbortController();
+    api.read("/segments/preview", body, { signal: end2.signal }).then(setAnswer, (error) => {
+      if (!(error instanceof ApiError) && !end2.signal.aborted) throw error;
     });
-    return () => end.abort();
+    return () => end2.abort();
   }, [key]);
   return answer;
 }
@@ -2523,7 +2562,7 @@ async function addContact(segments, done) {
   toast(t("contacts.added"), { href: href(encoded`/contacts/${made.id}`), word: t("contacts.show") });
   done();
 }
-var typed = (type, text) => text === "" ? null : type === "number" && Number.isFinite(Number(text)) ? Number(text) : text;
+var typed = (type, text2) => text2 === "" ? null : type === "number" && Number.isFinite(Number(text2)) ? Number(text2) : text2;
 async function editContact(contact, declared, done) {
   const has = contact.properties ?? {};
   const keys2 = [...declared.map((p) => [p.key, p.type]), ...Object.entries(has).filter(([key]) => !declared.some((p) => p.key === key)).map(([key, p]) => [
@@ -2631,20 +2670,20 @@ function recipientsOf(email, events) {
   });
 }
 function dialogueOf(conversation) {
-  return conversation.split("\n").filter(Boolean).map((line) => {
-    const who = /^[<>*] /.test(line) ? line[0] : "*";
-    const text = who === line[0] ? line.slice(2) : line;
-    const kind = who === ">" ? text.startsWith("(") ? "is-note" : "is-client" : who === "*" ? "is-note" : /^4\d\d/.test(text) ? "is-warn" : /^5\d\d/.test(text) ? "is-bad" : "";
-    return { who, text, kind };
+  return conversation.split("\n").filter(Boolean).map((line2) => {
+    const who = /^[<>*] /.test(line2) ? line2[0] : "*";
+    const text2 = who === line2[0] ? line2.slice(2) : line2;
+    const kind = who === ">" ? text2.startsWith("(") ? "is-note" : "is-client" : who === "*" ? "is-note" : /^4\d\d/.test(text2) ? "is-warn" : /^5\d\d/.test(text2) ? "is-bad" : "";
+    return { who, text: text2, kind };
   });
 }
 function curlOf(email) {
   const body = Object.fromEntries(["from", "to", "cc", "bcc", "reply_to", "subject", "html", "text", "tags", "headers"].map((k) => [k, email[k]]).filter(([, v2]) => v2 && (typeof v2 === "string" || (Array.isArray(v2) ? v2.length : Object.keys(v2).length))));
-  const text = JSON.stringify(body, null, 2).replace(/'/g, "'\\''");
+  const text2 = JSON.stringify(body, null, 2).replace(/'/g, "'\\''");
   return `curl ${location.origin}/emails \\
   -H "Authorization: Bearer $MAILER_KEY" \\
   -H 'Content-Type: application/json' \\
-  -d '${text}'`;
+  -d '${text2}'`;
 }
 
 // module:emails-query.js
@@ -2653,30 +2692,30 @@ var sources = ["api", "smtp", "dashboard", "cli", "mcp", "resend"];
 var keys = ["to", "from", "subject", "status", "domain", "tag", "source", "key", "broadcast", "before", "after", "id"];
 var uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 var addressOf = (filters) => {
-  const text = new URLSearchParams(filters).toString();
-  return `/emails${text ? `?${text}` : ""}`;
+  const text2 = new URLSearchParams(filters).toString();
+  return `/emails${text2 ? `?${text2}` : ""}`;
 };
-var isId2 = (text) => uuid.test(text.trim());
+var isId2 = (text2) => uuid.test(text2.trim());
 function timeOf(word, now = /* @__PURE__ */ new Date()) {
-  const text = word.trim().toLowerCase();
+  const text2 = word.trim().toLowerCase();
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate());
-  if (text === "now") return now;
-  if (text === "today") return midnight;
-  if (text === "yesterday") return new Date(midnight.getFullYear(), midnight.getMonth(), midnight.getDate() - 1);
-  const ago2 = /^(\d{1,5})\s?(m|min|h|d|w)$/.exec(text);
+  if (text2 === "now") return now;
+  if (text2 === "today") return midnight;
+  if (text2 === "yesterday") return new Date(midnight.getFullYear(), midnight.getMonth(), midnight.getDate() - 1);
+  const ago2 = /^(\d{1,5})\s?(m|min|h|d|w)$/.exec(text2);
   if (ago2) return new Date(now.getTime() - Number(ago2[1]) * { m: 60, min: 60, h: 3600, d: 86400, w: 604800 }[ago2[2]] * 1e3);
-  const date = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
-  const at2 = date ? new Date(Number(date[1]), Number(date[2]) - 1, Number(date[3])) : /^\d{4}-\d\d-\d\dt\d\d:\d\d/.test(text) ? new Date(word.trim()) : null;
+  const date = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text2);
+  const at2 = date ? new Date(Number(date[1]), Number(date[2]) - 1, Number(date[3])) : /^\d{4}-\d\d-\d\dt\d\d:\d\d/.test(text2) ? new Date(word.trim()) : null;
   if (!at2 || Number.isNaN(at2.getTime()) || date && at2.getDate() !== Number(date[3])) return null;
   return at2;
 }
 var timeOfId = (id) => new Date(parseInt(id.replace(/-/g, "").slice(0, 12), 16));
-function read3(text) {
+function read3(text2) {
   const filters = {};
-  const rest2 = text.replace(/(^|\s)([a-z_]+):(?:"([^"]*)"|(\S+))/gi, (all, before, name, quoted, plain) => {
+  const rest2 = text2.replace(/(^|\s)([a-z_]+):(?:"([^"]*)"|(\S+))/gi, (all, before, name, quoted2, plain) => {
     const key = name.toLowerCase();
     if (!keys.includes(key)) return all;
-    filters[key] = quoted ?? plain;
+    filters[key] = quoted2 ?? plain;
     return before;
   }).replace(/\s+/g, " ").trim();
   if (rest2) {
@@ -2721,8 +2760,8 @@ function ask(filters, known) {
 }
 var written = (key, value) => `${key}:${/\s/.test(value) ? `"${value}"` : value}`;
 function completions(typed2, known) {
-  const text = typed2.trimStart();
-  const pair = /^([a-z]+):(.*)$/i.exec(text);
+  const text2 = typed2.trimStart();
+  const pair = /^([a-z]+):(.*)$/i.exec(text2);
   if (pair && keys.includes(pair[1].toLowerCase())) {
     const key = pair[1].toLowerCase();
     const value = pair[2].replace(/^"|"$/g, "").trim();
@@ -2731,12 +2770,12 @@ function completions(typed2, known) {
     const closed = key === "status" || key === "source";
     return { name: key, sure: closed && value !== "" && some.length > 0, items: [...value && !closed ? [{ key, value, note: meaning(key, value) }] : [], ...some.slice(0, 12)] };
   }
-  const low = text.trim().toLowerCase();
+  const low = text2.trim().toLowerCase();
   const doors = keys.filter((k) => k.startsWith(low)).map((key) => ({ key, note: t(`emails.keys.${key}`) }));
   if (!low) return { name: t("emails.filters"), items: doors };
-  const plain = read3(text);
+  const plain = read3(text2);
   const own2 = Object.entries(plain).map(([key, value]) => ({ key, value, note: t(`emails.keys.${key}`) }));
-  const other = low.includes(" ") || plain.id ? [] : plain.to ? [{ key: "from", value: text.trim(), note: t("emails.keys.from") }] : [{ key: "to", value: text.trim(), note: t("emails.toBegins") }];
+  const other = low.includes(" ") || plain.id ? [] : plain.to ? [{ key: "from", value: text2.trim(), note: t("emails.keys.from") }] : [{ key: "to", value: text2.trim(), note: t("emails.toBegins") }];
   const states2 = statuses.filter((s) => s.startsWith(low)).map((value) => ({ key: "status", value, note: t(`emails.states.${value}`), status: value }));
   return { name: t("emails.meant"), items: [...own2, ...other, ...states2, ...doors] };
 }
@@ -2857,7 +2896,7 @@ function QueryBox({ filters, wrong, known, onChange, onNeed }) {
     setAt(-1);
     onNeed();
   }} /></div>
-		${bad.length > 0 && an`<p class="query-wrong field-error" id="query-wrong" role="alert"><${Icon} name="alert" />${bad.map(([, text]) => text).filter((text, i, all) => all.indexOf(text) === i).join(" ")}</p>`}
+		${bad.length > 0 && an`<p class="query-wrong field-error" id="query-wrong" role="alert"><${Icon} name="alert" />${bad.map(([, text2]) => text2).filter((text2, i, all) => all.indexOf(text2) === i).join(" ")}</p>`}
 		${shown2 && items.length > 0 && an`<div class="menu"><div role="listbox" id="completion" class="query-list" aria-label=${t("emails.completion")}><div class="menu-name" role="presentation">${name}</div>
 		${items.map((item, i) => an`<div class="menu-item" role="option" id=${`completion-${i}`} key=${`${item.key}:${item.value ?? ""}`} aria-selected=${String(i === at2)} onMouseDown=${(e) => e.preventDefault()} onClick=${() => take(item)}>${item.status ? an`<${Status} of=${item.status} word=${item.value} />` : an`<span class="mono cut">${item.key}:${item.value ?? ""}</span>`}<span class="menu-note cut">${item.note}</span></div>`)}</div>
 		<div class="menu-foot hide-s"><span><span class="kbd">↑</span><span class="kbd">↓</span> ${t("emails.foot.choose")}</span><span><span class="kbd">⇥</span> ${t("emails.foot.take")}</span><span><span class="kbd">↵</span> ${t("emails.foot.search")}</span></div></div>`}</div>`;
@@ -2898,7 +2937,7 @@ function drop2(filters, key) {
   const { [key]: gone, ...rest2 } = filters;
   return addressOf(rest2);
 }
-var same = (a, b2) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b2).sort());
+var same2 = (a, b2) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b2).sort());
 var ask2 = () => dialog((close) => an`<${Name} close=${close} />`);
 function Name({ close }) {
   const [name, setName] = Ut("");
@@ -2910,8 +2949,8 @@ function Views({ filters, wrong }) {
   const own2 = kept2();
   const capturing = me2.value.capturing;
   const common = capturing ? [...everybodys, captured] : everybodys;
-  const mine = own2.find(([, f]) => same(f, filters));
-  const known = mine || common.some(([, f]) => same(f, filters));
+  const mine = own2.find(([, f]) => same2(f, filters));
+  const known = mine || common.some(([, f]) => same2(f, filters));
   const set = (views) => {
     if (!keep3(views)) toast(t("emails.views.refused"), { kind: "bad" });
     draw((n) => n + 1);
@@ -2924,7 +2963,7 @@ function Views({ filters, wrong }) {
     set(own2.filter((v2) => v2 !== mine));
     toast(t("emails.views.removed", { name: mine?.[0] ?? "" }), { undo: () => set(own2) });
   };
-  const link = (name, f) => an`<a class="view" href=${base + addressOf(f)} aria-current=${same(f, filters) ? "true" : void 0} onClick=${(e) => {
+  const link = (name, f) => an`<a class="view" href=${base + addressOf(f)} aria-current=${same2(f, filters) ? "true" : void 0} onClick=${(e) => {
     if (e.metaKey || e.ctrlKey || e.shiftKey) return;
     e.preventDefault();
     go(addressOf(f));
@@ -2969,7 +3008,7 @@ function Send({ close }) {
 }
 
 // module:ui/list.js
-function Table({ list, columns, empty, open: open2, label, selected, onSelect, fresh, key: keyOf = (row) => row.id, top = false, searched }) {
+function Table({ list, columns: columns2, empty, open: open2, label, selected, onSelect, fresh, key: keyOf = (row) => row.id, top = false, searched }) {
   const body = le(
     /** @type {any} */
     null
@@ -3005,13 +3044,13 @@ function Table({ list, columns, empty, open: open2, label, selected, onSelect, f
   }}>${fresh ? fresh(list.fresh) : t("ui.fresh")}</button>`}
 	<table class=${`table table--rows table--fixed ${top ? "table--top" : ""}`} aria-label=${label}><thead><tr>
 		${selected && an`<th class="cell-check" scope="col"><${SelectAll} all=${all} some=${selected.size > 0} onChange=${(on) => onSelect?.(new Set(on ? rows.map(keyOf) : []))} /></th>`}
-		${columns.map((c) => an`<th scope="col" class=${(c.class ?? "").replace("cell-cut", "")}>${c.hide ? an`<span class="vh">${c.name}</span>` : c.name}</th>`)}</tr></thead>
+		${columns2.map((c) => an`<th scope="col" class=${(c.class ?? "").replace("cell-cut", "")}>${c.hide ? an`<span class="vh">${c.name}</span>` : c.name}</th>`)}</tr></thead>
 	<tbody ref=${body}>${rows.map((row, i) => an`<tr key=${keyOf(row)} class=${`${i === cursor ? "is-cursor" : ""} ${open2 ? "is-link" : ""}`} aria-selected=${selected?.has(keyOf(row)) ? "true" : void 0} onClick=${open2 && ((e) => {
     const to = open2(row);
     if (to && !e.target.closest("a, button, input, label") && !String(getSelection())) go(to.replace(base, ""));
   })}>
 		${selected && an`<td class="cell-check"><label class="check"><input type="checkbox" aria-label=${t("ui.selectRow")} checked=${selected.has(keyOf(row))} onChange=${() => toggle(keyOf(row))} /></label></td>`}
-		${columns.map((c) => an`<td class=${c.class ?? ""}>${c.cell(row)}</td>`)}</tr>`)}</tbody></table>
+		${columns2.map((c) => an`<td class=${c.class ?? ""}>${c.cell(row)}</td>`)}</tr>`)}</tbody></table>
 	<${Foot} list=${list} searched=${searched} />`;
 }
 function SelectAll({ all, some, onChange }) {
@@ -3121,8 +3160,8 @@ function Emails() {
   const refused = Object.keys(wrong).length > 0;
   const list = useList(refused || waits || filters.id ? null : "/emails", { ...query, include: "reason" }, { live: (e) => e.name === "email", counts: (e) => e.data?.event === "queued" || e.data?.event === "scheduled" });
   const [selected, select] = Ut(/* @__PURE__ */ new Set());
-  const text = JSON.stringify(filters);
-  Me(() => select(/* @__PURE__ */ new Set()), [text]);
+  const text2 = JSON.stringify(filters);
+  Me(() => select(/* @__PURE__ */ new Set()), [text2]);
   Me(() => {
     if (filters.id && !wrong.id) go(encoded`/emails/${filters.id}`, { replace: true });
   }, [filters.id]);
@@ -3134,7 +3173,7 @@ function Emails() {
     list.reload();
   };
   const at2 = list.page?.has_more && list.page.searched_to && Object.keys(query).length ? timeOfId(list.page.searched_to) : null;
-  const columns = [
+  const columns2 = [
     { name: t("emails.status"), class: "w-status hide-s", cell: (row) => an`<${Status} of=${row.state} />` },
     { name: t("emails.to"), class: "w-to cell-cut hide-s", cell: (row) => an`<span title=${row.to.join(", ")}><${To} to=${row.to} /></span>` },
     { name: an`<span class="only-l">${t("emails.subject")}</span><span class="only-s">${t("emails.subjectAll")}</span>`, class: "cell-name cell-cut", cell: (row) => an`<a href=${base + encoded`/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t("emails.noSubject")}</bdi></a><${Why} of=${row} /><span class="cell-sub"><${Status} of=${row.state} /><${To} to=${row.to} /></span>` },
@@ -3142,7 +3181,7 @@ function Emails() {
     { name: t("emails.age"), class: "w-age num muted", cell: (row) => an`<${Age} of=${row} />` }
   ];
   const blank = an`<${Nothing} list=${list} filters=${filters} wrong=${wrong} />`;
-  const body = refused || !list.rows.length && !list.loading && !list.error && !waits && list.page ? blank : an`<${Table} list=${list} label=${t("emails.label")} open=${(row) => base + encoded`/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t("emails.fresh", { n })}
+  const body = refused || !list.rows.length && !list.loading && !list.error && !waits && list.page ? blank : an`<${Table} list=${list} label=${t("emails.label")} open=${(row) => base + encoded`/emails/${row.id}`} empty=${blank} columns=${columns2} selected=${selected} onSelect=${select} fresh=${(n) => t("emails.fresh", { n })}
 		searched=${at2 && an`<span>${backTo(at2)}</span>`} />`;
   return an`<${Head} title=${t("emails.title")}><${Live} /><${Csv} path="/emails" query=${query} name="emails" /><${Button} icon="plus" kind="primary" onClick=${sendDialog}>${t("emails.send")}<//><//>
 	${me2.value.capturing && an`<div class="tools"><${Notice}>${t("overview.capturing")}<//></div>`}
@@ -3190,11 +3229,11 @@ function useForm(act) {
   return { ...state, submit, clear: () => set({ busy: false, slow: false, error: null }) };
 }
 var about = (error, name) => error?.name === "validation_error" && error.message.startsWith(`\`${name}\``) ? sentence(error.message.slice(name.length + 2).trim()) : void 0;
-var sentence = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
-function Said({ form: form2, fields = [], words: words2 = {} }) {
+var sentence = (text2) => text2.slice(0, 1).toUpperCase() + text2.slice(1);
+function Said({ form: form2, fields = [], words: words3 = {} }) {
   if (form2.slow) return an`<${Notice} icon="lock">${t("signIn.slow")}<//>`;
   if (!form2.error || fields.some((name) => about(form2.error, name))) return null;
-  return an`<${Notice} kind="bad">${words2[form2.error.name] ?? form2.error.message}<//>`;
+  return an`<${Notice} kind="bad">${words3[form2.error.name] ?? form2.error.message}<//>`;
 }
 function own(to) {
   if (!to?.startsWith("/")) return "/";
@@ -3209,6 +3248,60 @@ async function arrive() {
 async function enter(to = null) {
   await arrive();
   go(own(to), { replace: true });
+}
+
+// module:liquid.js
+var nameOf2 = (key) => key.split(".").map((part, i) => /^[A-Za-z_]\w*$/.test(part) ? i ? `.${part}` : part : `["${part}"]`).join("");
+var isName = (text2) => /^[A-Za-z_]\w*(\.\w+)*$/.test(text2);
+var canQuote = (text2) => !/[\r\n]|%\}|\}\}|\{%|\{\{/.test(text2) && !(text2.includes('"') && text2.includes("'"));
+var quoted = (text2) => text2.includes('"') ? `'${text2}'` : `"${text2}"`;
+var comparisons = {
+  string: ["equals", "not_equals", "contains", "is_set", "is_not_set"],
+  number: ["equals", "not_equals", "greater_than", "less_than", "is_set", "is_not_set"],
+  boolean: ["is_true", "is_false"],
+  list: ["is_set", "is_not_set", "contains"],
+  object: ["is_set", "is_not_set"],
+  html: ["is_set", "is_not_set"]
+};
+var alone = ["is_set", "is_not_set", "is_true", "is_false"];
+var isWhole = ({ key, type, op, value }) => isName(key) && (alone.includes(op) || (type === "number" ? value.trim() !== "" && Number.isFinite(Number(value)) : canQuote(value)));
+function conditionTags(of) {
+  if (!isWhole(of)) return ["", ""];
+  const { type, op, value } = of;
+  const name = nameOf2(of.key);
+  const than = type === "number" ? String(Number(value)) : quoted(value);
+  const set = `${name} and ${name} != ${type === "list" ? "empty" : '""'}`;
+  const sign = { equals: "==", not_equals: "!=", contains: "contains", greater_than: ">", less_than: "<" }[op];
+  if (op === "is_not_set" || op === "is_false") return [`{% unless ${op === "is_false" ? name : set} %}`, "{% endunless %}"];
+  return [`{% if ${sign ? `${name} ${sign} ${than}` : op === "is_true" ? name : set} %}`, "{% endif %}"];
+}
+var loopTags = ({ list, item }) => isName(list) ? [`{% for ${item} in ${nameOf2(list)} %}`, "{% endfor %}"] : ["", ""];
+function spelled({ key, fallback = null, type = "string", expression = null }) {
+  if (expression) return `{{ ${expression} }}`;
+  if (type === "html") return `{{ ${nameOf2(key)} | raw }}`;
+  if (/^(contact\.)?\w+$/.test(key) && type !== "boolean") return `{{{${key}${fallback === null ? "" : `|${fallback}`}}}}`;
+  return `{{ ${nameOf2(key)}${fallback === null ? "" : ` | default: ${quoted(fallback)}`} }}`;
+}
+var blockTag = (name) => `{% block "${name}" %}`;
+var token = /(?<!\{)\{\{(?!\{)[^]*?\}\}|\{%[^]*?%\}/g;
+var readAsLiquid = (text2) => [...text2.matchAll(token)].map(([found]) => found);
+var kept3 = (text2) => text2.replace(token, (found) => `{% raw %}${found}{% endraw %}`);
+var contactIn = (text2) => readAsLiquid(text2).map((tag) => /^\{\{-?\s*(contact\.\w+)\s*(?:\|[^]*?\bdefault:\s*(?:"([^"]*)"|'([^']*)'))?/.exec(tag)).filter(Boolean).map(([, key, double, single]) => ({ key, fallback: double ?? single ?? null }));
+var words2 = /^(and|or|contains|in|true|false|nil|null|blank|empty|forloop|contact|reversed|limit|offset)$/;
+function undeclaredIn(texts, declared) {
+  const bound = /* @__PURE__ */ new Set();
+  const found = /* @__PURE__ */ new Map();
+  for (const inside of texts.flatMap(readAsLiquid).map((tag) => tag.replace(/^\{[{%]-?\s*|\s*-?[%}]\}$/g, "").replace(/"[^"]*"|'[^']*'/g, ""))) {
+    const [, made] = /^(?:for|assign|capture)\s+([A-Za-z_]\w*)/.exec(inside) ?? [];
+    if (made) bound.add(made);
+    const list = /^for\s+\w+\s+in\s+([A-Za-z_]\w*)(?!\w*\.)/.exec(inside)?.[1];
+    const read4 = inside.replace(/^(?:for\s+\w+\s+in|assign\s+\w+\s*=|capture\s+\w+|(?:end)?\w+(?=\s|$)(?!\s*\|))/, (tag) => /^(for|assign|capture|if|elsif|unless|case|when|end\w+|else|block|raw|comment|cycle|break|continue)\b/.test(tag) ? "" : tag).replace(/\|[^|]*/g, (filter) => filter.replace(/^\|\s*\w+/, "|"));
+    for (const [, key, member] of read4.matchAll(/(?<![\w.])([A-Za-z_]\w*)(\.\w+)?/g)) {
+      if (words2.test(key) || bound.has(key) || declared.has(key)) continue;
+      if (!found.get(key) || found.get(key) === "string") found.set(key, key === list ? "list" : member ? "object" : "string");
+    }
+  }
+  return [...found].map(([key, type]) => ({ key, type }));
 }
 
 // module:own-invitations.js
@@ -3385,8 +3478,8 @@ function Add({ to, close }) {
 }
 
 // module:relays-lights.js
-var nameOf2 = (r) => r.name ?? r.region;
-var only = (r) => r.sent_hour === void 0 && !r.name ? {} : { name: nameOf2(r) };
+var nameOf3 = (r) => r.name ?? r.region;
+var only = (r) => r.sent_hour === void 0 && !r.name ? {} : { name: nameOf3(r) };
 function doing(r) {
   const parts = [];
   if (r.reason) parts.push(r.reason);
@@ -3396,11 +3489,11 @@ function doing(r) {
   if (r.daily) parts.push(t("relays.today", { used: r.daily_used, of: r.daily }));
   return parts.join(" · ");
 }
-var Light = ({ of: r }) => an`<li><span class="grow"><${Status} of=${r.state} /> <a class="mono" href=${base + encoded`/operator/relays?relay=${nameOf2(r)}`}>${nameOf2(r)}</a><br /><span class="t12 muted break">${doing(r)}</span></span><span class="num t12 muted">${r.waiting ? t("relays.wait", { n: number(r.waiting) }) : t("relays.noneWaits")}</span></li>`;
+var Light = ({ of: r }) => an`<li><span class="grow"><${Status} of=${r.state} /> <a class="mono" href=${base + encoded`/operator/relays?relay=${nameOf3(r)}`}>${nameOf3(r)}</a><br /><span class="t12 muted break">${doing(r)}</span></span><span class="num t12 muted">${r.waiting ? t("relays.wait", { n: number(r.waiting) }) : t("relays.noneWaits")}</span></li>`;
 function Relays() {
   if (!relays.value) return an`<${Bones} rows=${2} />`;
   if (!relays.value.length) return an`<p class="muted">${t("relays.none")}</p>`;
-  return an`<ul class="items">${relays.value.map((r) => an`<${Light} key=${nameOf2(r)} of=${r} />`)}</ul>`;
+  return an`<ul class="items">${relays.value.map((r) => an`<${Light} key=${nameOf3(r)} of=${r} />`)}</ul>`;
 }
 
 // module:second-factor.js
@@ -3484,21 +3577,95 @@ function TurnOn({ done, skip, skipWord }) {
 }
 function Codes({ codes }) {
   const [copied, setCopied] = Ut(false);
-  const text = `${codes.join("\n")}
+  const text2 = `${codes.join("\n")}
 `;
   const save = () => {
     const a = document.createElement("a");
     a.href = URL.createObjectURL(new Blob([`Mailer, ${location.host}
-${text}`], { type: "text/plain" }));
+${text2}`], { type: "text/plain" }));
     a.download = "mailer-recovery-codes.txt";
     a.click();
     setTimeout(() => URL.revokeObjectURL(a.href), 6e4);
   };
   return an`<${Notice} icon="key">${t("factor.codesText")}<//>
-	<div class="row row--top row--wrap factor"><div class="codes">${codes.map((code) => an`<span>${code}</span>`)}</div><div class="stack stack--2"><${Button} icon=${copied ? "check" : "copy"} onClick=${async () => setCopied(await copy(text))}>${t(copied ? "ui.copied" : "factor.copyAll")}<//><${Button} icon="download" onClick=${save}>${t("factor.save")}<//></div></div>`;
+	<div class="row row--top row--wrap factor"><div class="codes">${codes.map((code) => an`<span>${code}</span>`)}</div><div class="stack stack--2"><${Button} icon=${copied ? "check" : "copy"} onClick=${async () => setCopied(await copy(text2))}>${t(copied ? "ui.copied" : "factor.copyAll")}<//><${Button} icon="download" onClick=${save}>${t("factor.save")}<//></div></div>`;
 }
 var NoWayIn = ({ email }) => an`<p class="t12 muted">${say("signIn.noWay", { command: an`<code>mailer users link ${email || "EMAIL"}</code>` })}</p>`;
 var Progress = ({ steps, at: at2, done }) => an`<ol class="progress" aria-label=${t("setup.steps")}>${steps.map((name, i) => an`<li aria-current=${i === at2 ? "step" : void 0}>${i < at2 && (done?.[i] ?? true) && an`<${Icon} name="check" />`}${name}${i < at2 && done && !done[i] && an` <span class="muted">(${t("setup.skipped")})</span>`}</li>`)}</ol>`;
+
+// module:starters.js
+var text = (words3, ...marks) => ({ type: "text", text: words3, ...marks.length ? { marks } : {} });
+var paragraph = (...content) => ({ type: "paragraph", content });
+var heading = (level, words3) => ({ type: "heading", attrs: { level }, content: [text(words3)] });
+var variable = (key, fallback = null) => ({ type: "variable", attrs: { key, fallback } });
+var button = (words3) => ({ type: "button", attrs: { href: "" }, content: [text(words3)] });
+var line = { type: "horizontalRule" };
+var columns = (...cells) => ({ type: "twoColumns", content: cells.map((cell) => ({ type: "columnsColumn", content: [paragraph(...cell)] })) });
+var bold = { type: "bold" };
+var hello = (name) => paragraph(...say("visual.hello", { name: [variable(name.key, name.fallback)] }).flatMap((part) => typeof part === "string" ? part && text(part) : part).filter(Boolean));
+var end = (leave) => [{ type: "brandFooter" }, ...leave ? [paragraph(text(t("visual.unsubscribeText"), { type: "link", attrs: { href: "{{{UNSUBSCRIBE_URL}}}" } }))] : []];
+var layouts = {
+  announcement: (name) => [{ type: "brandLogo" }, heading(1, t("starters.news.title")), hello(name), paragraph(text(t("starters.news.text"))), button(t("starters.news.act"))],
+  digest: (name) => [
+    { type: "brandLogo" },
+    heading(1, t("starters.issue.title")),
+    hello(name),
+    paragraph(text(t("starters.issue.text"))),
+    ...[1, 2, 3].flatMap((n) => [heading(2, t("starters.issue.item", { n })), paragraph(text(t("starters.issue.itemText")))]),
+    button(t("starters.news.act"))
+  ],
+  receipt: (name, facts) => [
+    { type: "brandLogo" },
+    heading(1, t("starters.order.title")),
+    hello(name),
+    paragraph(text(t("starters.order.text"))),
+    columns([text(t("starters.order.number"))], [facts ? variable("ORDER_NUMBER") : text("1001")]),
+    columns([text(t("starters.order.total"), bold)], [facts ? variable("TOTAL") : text("0.00", bold)]),
+    button(t("starters.order.act"))
+  ],
+  blank: (name) => [hello(name), { type: "paragraph" }]
+};
+var variablesOf = (start2) => [{ key: "NAME", type: "string", fallback_value: "there" }, ...start2 === "receipt" ? ["ORDER_NUMBER", "TOTAL"].map((key) => ({ key, type: "string", fallback_value: "–" })) : []];
+var hasDesign = (start2) => start2 in layouts || start2 === "mjml";
+var mjmlDesign = (source) => JSON.stringify({ type: "mjml", source });
+var mjmlStart = (name, leave) => `<mjml>
+  <mj-body>
+    <mj-section>
+      <mj-column>
+        <mj-text font-size="16px">${t("visual.hello", { name })}</mj-text>
+        <mj-text font-size="16px"></mj-text>
+${leave ? `        <mj-text font-size="12px"><a href="{{{UNSUBSCRIBE_URL}}}">${t("visual.unsubscribeText")}</a></mj-text>
+` : ""}      </mj-column>
+    </mj-section>
+  </mj-body>
+</mjml>
+`;
+function designOf(start2, { broadcast }) {
+  if (start2 === "mjml") return mjmlDesign(mjmlStart(broadcast ? `{{{contact.first_name|${t("visual.there")}}}}` : "{{{NAME}}}", broadcast));
+  const name = broadcast ? { key: "contact.first_name", fallback: t("visual.there") } : { key: "NAME", fallback: null };
+  const content = layouts[start2](name, !broadcast);
+  return JSON.stringify({ type: "doc", content: [{ type: "container", content: [...content, ...start2 === "blank" ? [] : [line], ...end(broadcast)] }] });
+}
+var sketches = {
+  announcement: [[8, 6, 10, 4, "mark"], [8, 14, 40, 5, "ink"], [8, 23, 48, 2], [8, 27, 42, 2], [8, 33, 18, 6, "mark"]],
+  digest: [[8, 5, 28, 4, "ink"], [8, 13, 18, 3, "ink"], [8, 18, 48, 2], [8, 24, 18, 3, "ink"], [8, 29, 48, 2], [8, 35, 18, 3, "ink"], [8, 40, 40, 2]],
+  receipt: [[8, 6, 34, 4, "ink"], [8, 15, 48, 2], [8, 22, 16, 2], [44, 22, 12, 2], [8, 27, 16, 2], [44, 27, 12, 2], [8, 33, 48, 1, "ink"], [8, 37, 16, 3, "ink"], [44, 37, 12, 3, "ink"]],
+  blank: [[8, 8, 20, 2]],
+  template: [[14, 4, 42, 34, "page"], [8, 9, 42, 34, "page"], [13, 15, 24, 4, "ink"], [13, 23, 32, 2], [13, 27, 28, 2]],
+  last: [[8, 6, 26, 4, "ink"], [8, 14, 48, 2], [8, 18, 44, 2], [8, 22, 46, 2], [8, 29, 48, 10, "mark"]],
+  mjml: [[8, 6, 48, 14, "page"], [12, 10, 20, 2, "mark"], [12, 14, 30, 2], [8, 24, 22, 18, "page"], [34, 24, 22, 18, "page"], [12, 30, 12, 2], [38, 30, 12, 2]],
+  html: [[8, 8, 14, 3, "mark"], [14, 15, 26, 2], [20, 20, 30, 2], [20, 25, 22, 2], [14, 30, 26, 2], [8, 37, 14, 3, "mark"]]
+};
+var Sketch = ({ of }) => an`<svg class="sketch" viewBox="0 0 64 48" aria-hidden="true">${sketches[of].map(([x, y2, width, height, look = "line"]) => an`<rect class=${`sketch-${look}`} x=${x} y=${y2} width=${width} height=${height} rx="1" />`)}</svg>`;
+function Start({ value, options, onChange, hint = t(`starters.hints.${value}`) }) {
+  const name = jt();
+  return an`<fieldset class="starts" aria-describedby=${`${name}h`}><legend class="field-label">${t("starters.title")}</legend>
+		<div class="starts-of">${options.map((one) => an`<label class="start" key=${one}><input class="vh" type="radio" name=${name} value=${one} checked=${one === value} onChange=${() => onChange(one)} /><${Sketch} of=${one} /><span>${t(`starters.${one}`)}</span></label>`)}</div>
+		<p class="field-hint" id=${`${name}h`}>${hint}</p></fieldset>`;
+}
+
+// module:template-sections.js
+var TemplateSections = ({ at: at2 }) => an`<${Sections} label=${t("templates.title")} at=${`${base}/${at2}`} links=${["templates", "blocks", "images"].map((page) => [t(`${page}.title`), `${base}/${page}`])} />`;
 
 // module:ui/chart.js
 function scaleOf(most) {
@@ -3543,7 +3710,7 @@ function stacked({ value, parts, bad }) {
   let from = 0;
   return parts.filter(([n]) => n > 0).map(([n, kind]) => [from, from += n, kind ? `is-${kind}` : ""]);
 }
-var Legend = ({ of }) => an`<ul class="legend">${of.map(([kind, words2]) => an`<li><svg width="10" height="10" aria-hidden="true"><rect class=${`c-bar ${kind && `is-${kind}`}`} width="10" height="10" rx="2" /></svg>${words2}</li>`)}</ul>`;
+var Legend = ({ of }) => an`<ul class="legend">${of.map(([kind, words3]) => an`<li><svg width="10" height="10" aria-hidden="true"><rect class=${`c-bar ${kind && `is-${kind}`}`} width="10" height="10" rx="2" /></svg>${words3}</li>`)}</ul>`;
 var Tip = ({ share, children }) => an`<div class=${`tip tip--at tip--${Math.min(11, Math.floor(share * 12))}`} aria-hidden="true">${children}</div>`;
 function Spark({ values: values2, label }) {
   const most = Math.max(1, ...values2);
@@ -3618,6 +3785,7 @@ export {
   Left as drafts$Left,
   Saved as drafts$Saved,
   forgetDrafts as drafts$forgetDrafts,
+  placeOf as drafts$placeOf,
   useDraft as drafts$useDraft,
   curlOf as email_parts$curlOf,
   dialogueOf as email_parts$dialogueOf,
@@ -3694,6 +3862,20 @@ export {
   dt as lib_core$useSignal,
   Zt as lib_core$useSignalEffect,
   Ut as lib_core$useState,
+  alone as liquid$alone,
+  blockTag as liquid$blockTag,
+  canQuote as liquid$canQuote,
+  comparisons as liquid$comparisons,
+  conditionTags as liquid$conditionTags,
+  contactIn as liquid$contactIn,
+  isName as liquid$isName,
+  isWhole as liquid$isWhole,
+  kept3 as liquid$kept,
+  loopTags as liquid$loopTags,
+  nameOf2 as liquid$nameOf,
+  readAsLiquid as liquid$readAsLiquid,
+  spelled as liquid$spelled,
+  undeclaredIn as liquid$undeclaredIn,
   follow as live$follow,
   hearing as live$hearing,
   onLive as live$onLive,
@@ -3725,7 +3907,7 @@ export {
   Light as relays_lights$Light,
   Relays as relays_lights$Relays,
   doing as relays_lights$doing,
-  nameOf2 as relays_lights$nameOf,
+  nameOf3 as relays_lights$nameOf,
   only as relays_lights$only,
   base as router$base,
   go as router$go,
@@ -3745,6 +3927,11 @@ export {
   Progress as second_factor$Progress,
   TurnOn as second_factor$TurnOn,
   sendDialog as send$sendDialog,
+  Start as starters$Start,
+  designOf as starters$designOf,
+  hasDesign as starters$hasDesign,
+  mjmlDesign as starters$mjmlDesign,
+  variablesOf as starters$variablesOf,
   choose as state$choose,
   mayAdmin as state$mayAdmin,
   me2 as state$me,
@@ -3753,6 +3940,7 @@ export {
   signedOut as state$signedOut,
   stillSignedIn as state$stillSignedIn,
   team as state$team,
+  TemplateSections as template_sections$TemplateSections,
   AudienceSections as ui_audience$AudienceSections,
   Search as ui_audience$Search,
   Subscribed as ui_audience$Subscribed,
@@ -3806,5 +3994,7 @@ export {
   Csv as ui_list$Csv,
   Foot as ui_list$Foot,
   Table as ui_list$Table,
-  address as ui_list$address
+  address as ui_list$address,
+  mergedVariants as variants$mergedVariants,
+  variantsOf as variants$variantsOf
 };

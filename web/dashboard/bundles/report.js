@@ -16,6 +16,9 @@ import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18
 // shared:paths.js
 import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
 
+// shared:language-names.js
+import { language_names$languageName } from "./shared.js";
+
 // shared:router.js
 import { router$base, router$go, router$href, router$match, router$place, router$setQuery, router$start } from "./app.js";
 
@@ -144,8 +147,14 @@ function Funnel({ counts }) {
 }
 function Summary({ of }) {
   return lib_core$html`<div class="page"><div class="cols"><div><${ui_base$Section} title=${i18n$t("report.became")}><${Funnel} counts=${of.counts} />${!of.counts.opened && !of.counts.clicked && lib_core$html`<p class="t12 muted">${i18n$t("report.notSeen")}</p>`}<//>
-	<${People} of=${of} limit=${6} short /></div>
+	<${ByLanguage} of=${of} /><${People} of=${of} limit=${6} short /></div>
 	<${ui_base$Section} title=${i18n$t("report.where")}><${Shares} of=${of} />${of.attachments?.length > 0 && lib_core$html`<p class="t13r ink2 break">${i18n$t("email.tabs.attachments")}: <bdi>${of.attachments.map((file) => `${file.filename} (${format$size(file.size)})`).join(", ")}</bdi></p>`}<div class="gap"><${ui_frame$Paper} of=${paths$encoded`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
+}
+function ByLanguage({ of }) {
+  if (!of.languages?.length) return null;
+  const rate = (n, all) => all ? format$percent(n / all, 0) : "–";
+  return lib_core$html`<${ui_base$Section} title=${i18n$t("languages.title")}><table class="table"><caption class="vh">${i18n$t("languages.title")}</caption><thead><tr><th scope="col">${i18n$t("languages.one")}</th>${["recipients", "delivered", "opened", "clicked"].map((name) => lib_core$html`<th scope="col" class="num">${i18n$t(name === "recipients" ? "broadcasts.people" : `report.${name}`)}</th>`)}</tr></thead><tbody>
+	${of.languages.map((row) => lib_core$html`<tr><td>${row.language ? language_names$languageName(row.language) : i18n$t("languages.default")}</td><td class="num">${format$number(row.recipients)}</td><td class="num">${format$number(row.delivered)}</td><td class="num">${rate(row.opened, row.delivered)}</td><td class="num">${rate(row.clicked, row.delivered)}</td></tr>`)}</tbody></table><//>`;
 }
 function useLinks(of) {
   const list = api$useList(paths$encoded`/broadcasts/${of.id}/clicked-links`, {}, { limit: 50, live: (e) => e.name === "broadcast" && e.id === of.id });

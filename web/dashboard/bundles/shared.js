@@ -4,6 +4,68 @@ import { lib_core$Fragment, lib_core$batch, lib_core$cloneElement, lib_core$comp
 // shared:api.js
 import { api$ApiError, api$address, api$api, api$forget, api$proof, api$request, api$silent, api$useGet, api$useList } from "./app.js";
 
+// shared:i18n.js
+import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";
+
+// shared:paths.js
+import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
+
+// shared:router.js
+import { router$base, router$go, router$href, router$match, router$place, router$setQuery, router$start } from "./app.js";
+
+// shared:template-sections.js
+import { template_sections$TemplateSections } from "./app.js";
+
+// shared:ui/base.js
+import { ui_base$Bones, ui_base$Button, ui_base$Check, ui_base$Code, ui_base$Copy, ui_base$CopyButton, ui_base$Empty, ui_base$Facts, ui_base$Failed, ui_base$Field, ui_base$Head, ui_base$Icon, ui_base$Id, ui_base$Input, ui_base$Notice, ui_base$Section, ui_base$Sections, ui_base$Seg, ui_base$Select, ui_base$Status, ui_base$Tabs, ui_base$Time, ui_base$Verdict, ui_base$copy, ui_base$dialogs, ui_base$useEscape } from "./app.js";
+
+// shared:ui/audience.js
+import { ui_audience$AudienceSections, ui_audience$Search, ui_audience$Subscribed, ui_audience$form, ui_audience$nameOf, ui_audience$useCount } from "./app.js";
+
+// shared:ui/float.js
+import { ui_float$DialogBody, ui_float$Dialogs, ui_float$Menu, ui_float$Toasts, ui_float$attempt, ui_float$confirm, ui_float$dialog, ui_float$toast, ui_float$useAsked } from "./app.js";
+
+// shared:ui/list.js
+import { ui_list$Bulk, ui_list$Csv, ui_list$Foot, ui_list$Table, ui_list$address } from "./app.js";
+
+// shared:liquid.js
+import { liquid$alone, liquid$blockTag, liquid$canQuote, liquid$comparisons, liquid$conditionTags, liquid$contactIn, liquid$isName, liquid$isWhole, liquid$kept, liquid$loopTags, liquid$nameOf, liquid$readAsLiquid, liquid$spelled, liquid$undeclaredIn } from "./app.js";
+
+// module:blocks.js
+var pageOf = (row) => router$base + paths$encoded`/blocks/${row.id}`;
+async function removeBlock(row) {
+  if (!await ui_float$confirm({ title: i18n$t("blocks.deleteTitle", { name: row.name }), text: i18n$t("blocks.deleteText"), act: i18n$t("blocks.delete") })) return false;
+  return await ui_float$attempt(() => api$api.del(paths$encoded`/blocks/${row.id}`), i18n$t("blocks.deleted", { name: row.name })) !== void 0;
+}
+var saveBlock = (content) => ui_audience$form({
+  title: i18n$t("blocks.new"),
+  start: { name: "" },
+  act: i18n$t("blocks.create"),
+  fields: (values2, set) => lib_core$html`<${ui_base$Input} label=${i18n$t("blocks.name")} hint=${i18n$t("blocks.nameHint")} value=${values2.name} onInput=${(name) => set({ name })} maxlength="100" autofocus />`,
+  send: ({ name }) => api$api.post("/blocks", { name: name.trim(), html: content })
+});
+function Blocks() {
+  const list = api$useList("/blocks");
+  const make = async () => {
+    const made = await saveBlock("<p></p>\n");
+    if (made) router$go(paths$encoded`/blocks/${made.id}`);
+  };
+  const remove2 = async (row) => {
+    if (await removeBlock(row)) list.reload();
+  };
+  const add = lib_core$html`<${ui_base$Button} kind="primary" icon="plus" onClick=${make}>${i18n$t("blocks.new")}<//>`;
+  return lib_core$html`<${ui_base$Head} title=${i18n$t("templates.title")}>${add}<//><${template_sections$TemplateSections} at="blocks" />
+	<${ui_list$Table} list=${list} label=${i18n$t("blocks.title")} open=${pageOf} empty=${lib_core$html`<${ui_base$Empty} icon="template" title=${i18n$t("blocks.none")} act=${add}>${i18n$t("blocks.noneText")}<//>`} columns=${[
+    { name: i18n$t("blocks.name"), class: "cell-name cell-cut", cell: (row) => lib_core$html`<a href=${pageOf(row)} title=${row.name}><bdi>${row.name}</bdi></a>` },
+    { name: i18n$t("blocks.tag"), class: "cell-cut hide-s", cell: (row) => lib_core$html`<${ui_base$Copy} text=${liquid$blockTag(row.name)} />` },
+    { name: i18n$t("blocks.changed"), class: "w-when hide-s", cell: (row) => lib_core$html`<${ui_base$Time} at=${row.updated_at} />` },
+    { name: i18n$t("ui.acts"), hide: true, class: "cell-acts w-acts", cell: (row) => lib_core$html`<${ui_float$Menu} kind="quiet" label=${i18n$t("blocks.actsOf", { name: row.name })} items=${[
+      { icon: "edit", name: i18n$t("blocks.edit"), href: pageOf(row) },
+      { icon: "trash", name: i18n$t("blocks.delete"), danger: true, run: () => remove2(row) }
+    ]} />` }
+  ]} />`;
+}
+
 // shared:brand-colors.js
 import { brand_colors$between, brand_colors$colorsOf, brand_colors$contrast, brand_colors$enough, brand_colors$isColor, brand_colors$kitOf, brand_colors$stacks } from "./app.js";
 
@@ -12,18 +74,6 @@ import { format$ago, format$clock, format$day, format$duration, format$exact, fo
 
 // shared:gate.js
 import { gate$Gate, gate$Said, gate$about, gate$arrive, gate$enter, gate$own, gate$useForm } from "./app.js";
-
-// shared:i18n.js
-import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";
-
-// shared:paths.js
-import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
-
-// shared:ui/base.js
-import { ui_base$Bones, ui_base$Button, ui_base$Check, ui_base$Code, ui_base$Copy, ui_base$CopyButton, ui_base$Empty, ui_base$Facts, ui_base$Failed, ui_base$Field, ui_base$Head, ui_base$Icon, ui_base$Id, ui_base$Input, ui_base$Notice, ui_base$Section, ui_base$Sections, ui_base$Seg, ui_base$Select, ui_base$Status, ui_base$Tabs, ui_base$Time, ui_base$Verdict, ui_base$copy, ui_base$dialogs, ui_base$useEscape } from "./app.js";
-
-// shared:ui/float.js
-import { ui_float$DialogBody, ui_float$Dialogs, ui_float$Menu, ui_float$Toasts, ui_float$attempt, ui_float$confirm, ui_float$dialog, ui_float$toast, ui_float$useAsked } from "./app.js";
 
 // module:hosted-pages.js
 var tongues = ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "ja", "zh"];
@@ -57,15 +107,15 @@ function Look({ of, set }) {
   const [page, setPage] = lib_core$useState(of);
   const [tongue, setTongue] = lib_core$useState(tongues.includes(i18n$language.value) ? i18n$language.value : "en");
   const change = (some) => setPage((before) => ({ ...before, ...some }));
-  const text2 = page.texts?.find((one) => one.language === tongue) ?? { language: tongue };
-  const changeText = (some) => change({ texts: [...(page.texts ?? []).filter((one) => one.language !== tongue), { ...text2, ...some }] });
+  const text = page.texts?.find((one) => one.language === tongue) ?? { language: tongue };
+  const changeText = (some) => change({ texts: [...(page.texts ?? []).filter((one) => one.language !== tongue), { ...text, ...some }] });
   const form = gate$useForm(async () => {
     const texts = (page.texts ?? []).filter((one) => ownTexts.some(([name]) => one[name]?.trim()) || one.link?.trim());
     const kept = Object.fromEntries(Object.entries({ ...page, texts }).filter(([, value]) => value?.length));
     set(await api$api.patch("/team", { page: Object.keys(kept).length ? kept : null }));
     ui_float$toast(i18n$t("hosted.saved"));
   });
-  const at = page.texts?.indexOf(text2) ?? -1;
+  const at = page.texts?.indexOf(text) ?? -1;
   const wrong = (name) => at < 0 ? void 0 : gate$about(form.error, `page.texts[${at}].${name}`);
   const colors = [["background_color", "background", "#f3f4f7"], ["card_color", "card", "#ffffff"], ["text_color", "textColor", "#1b1f27"]];
   const ratio = brand_colors$between(page.text_color, page.card_color);
@@ -76,9 +126,9 @@ function Look({ of, set }) {
   }}><${gate$Said} form=${form} fields=${[...colors.map(([name]) => `page.${name}`), "page.after_unsubscribe_url", ...ownTexts.map(([name]) => `page.texts[${at}].${name}`), `page.texts[${at}].link`]} />
 		<div class="row row--wrap row--top">${colors.map(([name, label, usual]) => lib_core$html`<${ui_base$Field} key=${name} label=${i18n$t(`hosted.${label}`)} error=${gate$about(form.error, `page.${name}`)} hint=${name === "text_color" && ratio < brand_colors$enough ? lib_core$html`<${ui_base$Icon} name="alert" class="warn" /> ${i18n$t("hosted.contrastLow", { ratio: (Math.floor(ratio * 10) / 10).toFixed(1) })}` : void 0}>${(attributes) => lib_core$html`<span class="row brand-color"><input type="color" value=${page[name] || usual} onInput=${(e) => change({ [name]: e.currentTarget.value })} ...${attributes} />${page[name] && lib_core$html`<${ui_base$Button} kind="quiet" onClick=${() => change({ [name]: "" })}>${i18n$t("brand.reset")}<//>`}</span>`}<//>`)}</div>
 		<${ui_base$Select} label=${i18n$t("hosted.language")} value=${tongue} options=${tongues.map((one) => [one, names.of(one) ?? one])} onChange=${setTongue} />
-		${ownTexts.map(([name, label]) => lib_core$html`<${ui_base$Input} key=${tongue + name} label=${i18n$t(`hosted.${label}`)} lines="2" maxlength="500" value=${text2[name] ?? ""} onInput=${(value) => changeText({ [name]: value })} hint=${i18n$t("hosted.more")} error=${wrong(name)} />`)}
+		${ownTexts.map(([name, label]) => lib_core$html`<${ui_base$Input} key=${tongue + name} label=${i18n$t(`hosted.${label}`)} lines="2" maxlength="500" value=${text[name] ?? ""} onInput=${(value) => changeText({ [name]: value })} hint=${i18n$t("hosted.more")} error=${wrong(name)} />`)}
 		<${ui_base$Input} label=${i18n$t("hosted.url")} mono type="url" inputmode="url" maxlength="2048" placeholder="https://www.example.com/" value=${page.after_unsubscribe_url ?? ""} onInput=${(value) => change({ after_unsubscribe_url: value.trim() })} hint=${i18n$t("hosted.urlHint")} error=${gate$about(form.error, "page.after_unsubscribe_url")} />
-		${page.after_unsubscribe_url && lib_core$html`<${ui_base$Input} key=${`${tongue}link`} label=${i18n$t("hosted.link")} maxlength="60" value=${text2.link ?? ""} onInput=${(link) => changeText({ link })} error=${wrong("link")} />`}
+		${page.after_unsubscribe_url && lib_core$html`<${ui_base$Input} key=${`${tongue}link`} label=${i18n$t("hosted.link")} maxlength="60" value=${text.link ?? ""} onInput=${(link) => changeText({ link })} error=${wrong("link")} />`}
 		<${ui_base$Button} type="submit" disabled=${JSON.stringify(page) === JSON.stringify(of)} busy=${form.busy}>${i18n$t("ui.save")}<//></form><//>`;
 }
 function Shown({ stamp }) {
@@ -197,83 +247,24 @@ function Sample({ of, color, font, footer }) {
   return lib_core$html`<section class="sheet" aria-label=${i18n$t("brand.preview")}><div class="sheet-head"><span class="muted t12">${i18n$t("brand.preview")}</span></div><div class="brand-mail" ref=${box}>
 		${at ? lib_core$html`<img class="brand-logo" src=${at} alt=${of.name} />` : lib_core$html`<b><bdi>${of.name}</bdi></b>`}
 		<p class="brand-title">${i18n$t("starters.news.title")}</p><p>${i18n$t("starters.news.text")}</p><p><span class="brand-button">${i18n$t("starters.news.act")}</span></p>
-		<p class="brand-foot">${footer.split("\n").map((line3, i) => lib_core$html`${i > 0 && lib_core$html`<br />`}${line3}`)}</p><p class="brand-foot"><span class="brand-link">${i18n$t("visual.unsubscribeText")}</span></p></div></section>`;
+		<p class="brand-foot">${footer.split("\n").map((line2, i) => lib_core$html`${i > 0 && lib_core$html`<br />`}${line2}`)}</p><p class="brand-foot"><span class="brand-link">${i18n$t("visual.unsubscribeText")}</span></p></div></section>`;
 }
-
-// shared:router.js
-import { router$base, router$go, router$href, router$match, router$place, router$setQuery, router$start } from "./app.js";
 
 // shared:ui/chart.js
 import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
-// shared:ui/list.js
-import { ui_list$Bulk, ui_list$Csv, ui_list$Foot, ui_list$Table, ui_list$address } from "./app.js";
-
 // shared:state.js
 import { state$choose, state$mayAdmin, state$me, state$membership, state$signedIn, state$signedOut, state$stillSignedIn, state$team } from "./app.js";
 
-// module:starters.js
-var text = (words2, ...marks2) => ({ type: "text", text: words2, ...marks2.length ? { marks: marks2 } : {} });
-var paragraph = (...content) => ({ type: "paragraph", content });
-var heading = (level, words2) => ({ type: "heading", attrs: { level }, content: [text(words2)] });
-var variable = (key, fallback = null) => ({ type: "variable", attrs: { key, fallback } });
-var button = (words2) => ({ type: "button", attrs: { href: "" }, content: [text(words2)] });
-var line = { type: "horizontalRule" };
-var columns = (...cells) => ({ type: "twoColumns", content: cells.map((cell) => ({ type: "columnsColumn", content: [paragraph(...cell)] })) });
-var bold = { type: "bold" };
-var hello = (name) => paragraph(...i18n$say("visual.hello", { name: [variable(name.key, name.fallback)] }).flatMap((part2) => typeof part2 === "string" ? part2 && text(part2) : part2).filter(Boolean));
-var end = (leave) => [{ type: "brandFooter" }, ...leave ? [paragraph(text(i18n$t("visual.unsubscribeText"), { type: "link", attrs: { href: "{{{UNSUBSCRIBE_URL}}}" } }))] : []];
-var layouts = {
-  announcement: (name) => [{ type: "brandLogo" }, heading(1, i18n$t("starters.news.title")), hello(name), paragraph(text(i18n$t("starters.news.text"))), button(i18n$t("starters.news.act"))],
-  digest: (name) => [
-    { type: "brandLogo" },
-    heading(1, i18n$t("starters.issue.title")),
-    hello(name),
-    paragraph(text(i18n$t("starters.issue.text"))),
-    ...[1, 2, 3].flatMap((n) => [heading(2, i18n$t("starters.issue.item", { n })), paragraph(text(i18n$t("starters.issue.itemText")))]),
-    button(i18n$t("starters.news.act"))
-  ],
-  receipt: (name, facts) => [
-    { type: "brandLogo" },
-    heading(1, i18n$t("starters.order.title")),
-    hello(name),
-    paragraph(text(i18n$t("starters.order.text"))),
-    columns([text(i18n$t("starters.order.number"))], [facts ? variable("ORDER_NUMBER") : text("1001")]),
-    columns([text(i18n$t("starters.order.total"), bold)], [facts ? variable("TOTAL") : text("0.00", bold)]),
-    button(i18n$t("starters.order.act"))
-  ],
-  blank: (name) => [hello(name), { type: "paragraph" }]
-};
-var variablesOf = (start) => [{ key: "NAME", type: "string", fallback_value: "there" }, ...start === "receipt" ? ["ORDER_NUMBER", "TOTAL"].map((key) => ({ key, type: "string", fallback_value: "–" })) : []];
-var isVisual = (start) => start in layouts;
-function designOf(start, { broadcast }) {
-  const name = broadcast ? { key: "contact.first_name", fallback: i18n$t("visual.there") } : { key: "NAME", fallback: null };
-  const content = layouts[start](name, !broadcast);
-  return JSON.stringify({ type: "doc", content: [{ type: "container", content: [...content, ...start === "blank" ? [] : [line], ...end(broadcast)] }] });
-}
-var sketches = {
-  announcement: [[8, 6, 10, 4, "mark"], [8, 14, 40, 5, "ink"], [8, 23, 48, 2], [8, 27, 42, 2], [8, 33, 18, 6, "mark"]],
-  digest: [[8, 5, 28, 4, "ink"], [8, 13, 18, 3, "ink"], [8, 18, 48, 2], [8, 24, 18, 3, "ink"], [8, 29, 48, 2], [8, 35, 18, 3, "ink"], [8, 40, 40, 2]],
-  receipt: [[8, 6, 34, 4, "ink"], [8, 15, 48, 2], [8, 22, 16, 2], [44, 22, 12, 2], [8, 27, 16, 2], [44, 27, 12, 2], [8, 33, 48, 1, "ink"], [8, 37, 16, 3, "ink"], [44, 37, 12, 3, "ink"]],
-  blank: [[8, 8, 20, 2]],
-  template: [[14, 4, 42, 34, "page"], [8, 9, 42, 34, "page"], [13, 15, 24, 4, "ink"], [13, 23, 32, 2], [13, 27, 28, 2]],
-  last: [[8, 6, 26, 4, "ink"], [8, 14, 48, 2], [8, 18, 44, 2], [8, 22, 46, 2], [8, 29, 48, 10, "mark"]],
-  html: [[8, 8, 14, 3, "mark"], [14, 15, 26, 2], [20, 20, 30, 2], [20, 25, 22, 2], [14, 30, 26, 2], [8, 37, 14, 3, "mark"]]
-};
-var Sketch = ({ of }) => lib_core$html`<svg class="sketch" viewBox="0 0 64 48" aria-hidden="true">${sketches[of].map(([x, y, width, height, look = "line"]) => lib_core$html`<rect class=${`sketch-${look}`} x=${x} y=${y} width=${width} height=${height} rx="1" />`)}</svg>`;
-function Start({ value, options, onChange, hint = i18n$t(`starters.hints.${value}`) }) {
-  const name = lib_core$useId();
-  return lib_core$html`<fieldset class="starts" aria-describedby=${`${name}h`}><legend class="field-label">${i18n$t("starters.title")}</legend>
-		<div class="starts-of">${options.map((one) => lib_core$html`<label class="start" key=${one}><input class="vh" type="radio" name=${name} value=${one} checked=${one === value} onChange=${() => onChange(one)} /><${Sketch} of=${one} /><span>${i18n$t(`starters.${one}`)}</span></label>`)}</div>
-		<p class="field-hint" id=${`${name}h`}>${hint}</p></fieldset>`;
-}
+// shared:starters.js
+import { starters$Start, starters$designOf, starters$hasDesign, starters$mjmlDesign, starters$variablesOf } from "./app.js";
 
 // module:broadcasts.js
 var BroadcastStatus = ({ of }) => {
   const state = of.paused_at ? "paused" : of.status;
   return lib_core$html`<${ui_base$Status} of=${{ queued: "sending", sent: "completed" }[state] ?? state} word=${i18n$t(`broadcasts.status.${state}`)} />`;
 };
-var pageOf = (row) => router$base + paths$encoded`/broadcasts/${row.id}` + (row.status === "draft" ? "" : "/report");
+var pageOf2 = (row) => router$base + paths$encoded`/broadcasts/${row.id}` + (row.status === "draft" ? "" : "/report");
 async function cancel(b, after) {
   const left = b.counts?.remaining ?? 0;
   if (!await ui_float$confirm({ title: i18n$t("broadcasts.cancelTitle", { name: b.name }), text: b.status === "scheduled" ? i18n$t("broadcasts.cancelScheduled") : i18n$t("broadcasts.cancelText", { n: left }), act: b.status === "scheduled" || !left ? i18n$t("broadcasts.cancel") : i18n$t("broadcasts.cancelAct", { n: left }), keep: i18n$t("broadcasts.goOn"), n: left })) return;
@@ -313,8 +304,8 @@ function Broadcasts() {
   const audience = (row) => row.segment_id ? named2.get(row.segment_id) ?? i18n$t("broadcasts.segmentGone") : i18n$t("composer.everybody");
   const make = lib_core$html`<${ui_base$Button} kind="primary" icon="plus" onClick=${create}>${i18n$t("broadcasts.new")}<//>`;
   return lib_core$html`<${ui_base$Head} title=${i18n$t("broadcasts.title")}><${ui_list$Csv} path="/broadcasts" name="broadcasts" />${make}<//>
-	<${ui_list$Table} list=${list} label=${i18n$t("broadcasts.title")} open=${pageOf} empty=${lib_core$html`<${ui_base$Empty} ghost=${[["Summer dates", lib_core$html`<${BroadcastStatus} of=${{ status: "draft" }} />`, "–"], ["Product news", lib_core$html`<${BroadcastStatus} of=${{ status: "sent" }} />`, format$number(2482)]]} icon="broadcast" title=${i18n$t("broadcasts.none")} act=${make}>${i18n$t("broadcasts.noneText")}<//>`} columns=${[
-    { name: i18n$t("broadcasts.name"), class: "cell-name cell-cut", cell: (row) => lib_core$html`<a href=${pageOf(row)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub"><${BroadcastStatus} of=${row} /> <span class="muted">${row.counts.recipients ? format$number(row.counts.recipients) : ""}</span></span>` },
+	<${ui_list$Table} list=${list} label=${i18n$t("broadcasts.title")} open=${pageOf2} empty=${lib_core$html`<${ui_base$Empty} ghost=${[["Summer dates", lib_core$html`<${BroadcastStatus} of=${{ status: "draft" }} />`, "–"], ["Product news", lib_core$html`<${BroadcastStatus} of=${{ status: "sent" }} />`, format$number(2482)]]} icon="broadcast" title=${i18n$t("broadcasts.none")} act=${make}>${i18n$t("broadcasts.noneText")}<//>`} columns=${[
+    { name: i18n$t("broadcasts.name"), class: "cell-name cell-cut", cell: (row) => lib_core$html`<a href=${pageOf2(row)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub"><${BroadcastStatus} of=${row} /> <span class="muted">${row.counts.recipients ? format$number(row.counts.recipients) : ""}</span></span>` },
     { name: i18n$t("broadcasts.state"), class: "w-status hide-s", cell: (row) => lib_core$html`<${BroadcastStatus} of=${row} />` },
     { name: i18n$t("broadcasts.audience"), class: "w-part cell-cut drop-1", cell: (row) => lib_core$html`<bdi>${audience(row)}</bdi>` },
     { name: i18n$t("broadcasts.people"), class: "w-count num drop-2", cell: (row) => row.counts.recipients ? format$number(row.counts.recipients) : lib_core$html`<span class="muted">–</span>` },
@@ -322,7 +313,7 @@ function Broadcasts() {
     { name: i18n$t("broadcasts.opened"), class: "w-rate num hide-s", cell: (row) => part(row.counts.opened, row.counts.delivered) },
     { name: i18n$t("broadcasts.clicked"), class: "w-rate num drop-2", cell: (row) => part(row.counts.clicked, row.counts.delivered) },
     { name: i18n$t("ui.acts"), hide: true, class: "cell-acts w-acts", cell: (row) => lib_core$html`<${ui_float$Menu} kind="quiet" label=${i18n$t("broadcasts.actsOf", { name: row.name })} items=${[
-      row.status === "draft" ? { icon: "edit", name: i18n$t("broadcasts.write"), href: pageOf(row) } : { icon: "gauge", name: i18n$t("broadcasts.report"), href: pageOf(row) },
+      row.status === "draft" ? { icon: "edit", name: i18n$t("broadcasts.write"), href: pageOf2(row) } : { icon: "gauge", name: i18n$t("broadcasts.report"), href: pageOf2(row) },
       { icon: "copy", name: i18n$t("broadcasts.duplicate"), run: () => duplicate(row.id) },
       row.status === "queued" && { icon: row.paused_at ? "play" : "pause", name: i18n$t(row.paused_at ? "broadcasts.resume" : "broadcasts.pause"), run: () => pause(row, list.reload) },
       row.status === "scheduled" && { icon: "edit", name: i18n$t("broadcasts.unschedule"), run: () => unschedule(row) },
@@ -334,9 +325,9 @@ function Broadcasts() {
 var create = () => ui_float$dialog((close) => lib_core$html`<${New} close=${close} />`);
 var beginning = '<!doctype html>\n<html lang="en">\n<body>\n<p>Hello {{{contact.first_name|there}}},</p>\n<p></p>\n<p><a href="{{{UNSUBSCRIBE_URL}}}">Unsubscribe</a></p>\n</body>\n</html>\n';
 var named = (name, address2) => !name ? address2 : /^[^()<>[\]:;@\\,."]+$/.test(name) ? `${name} <${address2}>` : `"${name.replace(/["\\]/g, "\\$&")}" <${address2}>`;
-var copied = ["subject", "preview_text", "html", "text", "design"];
+var copied = ["subject", "preview_text", "html", "text", "design", "syntax", "variants"];
 async function contentOf(start, name, { template, last }) {
-  if (start !== "template" && start !== "last") return { subject: name, html: beginning, ...isVisual(start) ? { design: designOf(start, { broadcast: true }) } : {} };
+  if (start !== "template" && start !== "last") return { subject: name, syntax: "liquid", html: beginning, ...starters$hasDesign(start) ? { design: starters$designOf(start, { broadcast: true }) } : {} };
   const whole = await api$api.get(start === "last" ? paths$encoded`/broadcasts/${last.id}` : paths$encoded`/templates/${template}`);
   const out = Object.fromEntries(copied.map((part2) => [part2, whole[part2]]).filter(([, value]) => value !== null && value !== void 0));
   return { ...out, subject: out.subject || name, html: out.html ?? beginning, ...start === "last" && whole.topic_id ? { topic_id: whole.topic_id } : {} };
@@ -372,7 +363,7 @@ function New({ close }) {
 		<${ui_base$Input} label=${i18n$t("broadcasts.name")} hint=${i18n$t("broadcasts.nameHint")} value=${name} onInput=${setName} autofocus maxlength="255" />
 		<${ui_base$Input} label=${i18n$t("composer.from")} hint=${!domains.loading && !verified.length ? i18n$t("broadcasts.noDomain") : i18n$t("broadcasts.fromHint")} value=${sender} onInput=${setFrom} error=${wrong} />
 		<${ui_base$Select} label=${i18n$t("broadcasts.audience")} value=${segment} onChange=${setSegment} options=${[["", i18n$t("composer.everybody")], ...segments.rows.map((s) => [s.id, s.name])]} />
-		<${Start} value=${start} onChange=${setStart} hint=${start === "last" ? i18n$t("starters.copyOf", { name: last.name }) : void 0} options=${["announcement", "digest", "receipt", ...templates.rows.length ? ["template"] : [], ...last ? ["last"] : [], "blank", "html"]} />
+		<${starters$Start} value=${start} onChange=${setStart} hint=${start === "last" ? i18n$t("starters.copyOf", { name: last.name }) : void 0} options=${["announcement", "digest", "receipt", ...templates.rows.length ? ["template"] : [], ...last ? ["last"] : [], "blank", "mjml", "html"]} />
 		${start === "template" && lib_core$html`<${ui_base$Select} label=${i18n$t("starters.pick")} value=${template} onChange=${pick} options=${templates.rows.map((row) => [row.id, row.name])} />`}<//>`;
 }
 
@@ -399,13 +390,13 @@ function usePost(path, body2, stamp) {
 }
 
 // module:composer-checks.js
-var testMail = (path) => ui_float$dialog((close) => lib_core$html`<${Test} path=${path} close=${close} />`);
-function Test({ path, close }) {
+var testMail = (path, language = "") => ui_float$dialog((close) => lib_core$html`<${Test} path=${path} language=${language} close=${close} />`);
+function Test({ path, language, close }) {
   const [to, setTo] = lib_core$useState(state$me.value?.email ?? "");
   const [wrong, setWrong] = lib_core$useState("");
   const send = async () => {
     try {
-      const { data } = await api$api.post(path, { to: to.split(/[\s,;]+/).filter(Boolean) });
+      const { data } = await api$api.post(path, { to: to.split(/[\s,;]+/).filter(Boolean), ...language ? { language } : {} });
       close();
       ui_float$toast(i18n$t("composer.testSent", { n: data.length }), { href: router$base + paths$encoded`/emails/${data[0].id}`, word: i18n$t("composer.testSee") });
     } catch (e) {
@@ -460,20 +451,20 @@ function Files({ draft }) {
 
 // module:variables.js
 var builtIn = ["FIRST_NAME", "LAST_NAME", "EMAIL", "contact.first_name", "contact.last_name", "contact.email", "UNSUBSCRIBE_URL", "RESEND_UNSUBSCRIBE_URL"];
-var line2 = (text2, at) => text2.slice(0, at).split("\n").length;
-function used(text2) {
+var line = (text, at) => text.slice(0, at).split("\n").length;
+function used(text) {
   const out = [];
-  for (let at = text2.indexOf("{{{"); at >= 0; at = text2.indexOf("{{{", at + 3)) {
-    while (text2[at + 3] === "{") at++;
-    const end3 = text2.indexOf("}}}", at);
-    const inside = end3 < 0 ? "" : text2.slice(at + 3, end3);
-    if (end3 < 0 || !/^\s*(contact\.)?\w+\s*(\|[^]*)?$/.test(inside) || inside.includes("{{{")) {
-      out.push({ from: at, to: end3 < 0 ? Math.min(text2.length, at + 3) : end3 + 3, line: line2(text2, at), key: inside.trim(), fallback: null, broken: true });
+  for (let at = text.indexOf("{{{"); at >= 0; at = text.indexOf("{{{", at + 3)) {
+    while (text[at + 3] === "{") at++;
+    const end2 = text.indexOf("}}}", at);
+    const inside = end2 < 0 ? "" : text.slice(at + 3, end2);
+    if (end2 < 0 || !/^\s*(contact\.)?\w+\s*(\|[^]*)?$/.test(inside) || inside.includes("{{{")) {
+      out.push({ from: at, to: end2 < 0 ? Math.min(text.length, at + 3) : end2 + 3, line: line(text, at), key: inside.trim(), fallback: null, broken: true });
       continue;
     }
     const cut = inside.indexOf("|");
-    out.push({ from: at, to: end3 + 3, line: line2(text2, at), key: (cut < 0 ? inside : inside.slice(0, cut)).trim(), fallback: cut < 0 ? null : inside.slice(cut + 1).trim() });
-    at = end3;
+    out.push({ from: at, to: end2 + 3, line: line(text, at), key: (cut < 0 ? inside : inside.slice(0, cut)).trim(), fallback: cut < 0 ? null : inside.slice(cut + 1).trim() });
+    at = end2;
   }
   return out;
 }
@@ -490,8 +481,8 @@ function nearest(key, names) {
   const like = names.map((name) => ({ name, far: distance(key.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.far - b.far)[0];
   return like && like.far <= Math.max(1, Math.floor(key.length / 3)) ? like.name : null;
 }
-function findings(text2, names, kind = "property") {
-  return used(text2).filter((v) => v.broken || !names.includes(v.key)).map((v) => {
+function findings(text, names, kind = "property") {
+  return used(text).filter((v) => v.broken || !names.includes(v.key)).map((v) => {
     if (v.broken) return { ...v, meant: null, fix: null, message: i18n$t("editor.broken", { line: v.line }) };
     const meant = nearest(v.key, names);
     const fix = meant && `{{{${meant}${v.fallback === null ? "" : `|${v.fallback}`}}}}`;
@@ -524,10 +515,10 @@ function useNone({ key, segment, ready }) {
   lib_core$useEffect(() => {
     setFound(null);
     if (!filter) return;
-    const end3 = new AbortController();
-    api$api.read("/segments/preview", { filter }, { signal: end3.signal }).then(setFound, () => {
+    const end2 = new AbortController();
+    api$api.read("/segments/preview", { filter }, { signal: end2.signal }).then(setFound, () => {
     });
-    return () => end3.abort();
+    return () => end2.abort();
   }, [asked]);
   return found;
 }
@@ -535,14 +526,14 @@ function Variable({ name, otherwise, segment, ready }) {
   const none = useNone({ key: name, segment, ready });
   return lib_core$html`<span><code class="tk-v">${name.replace(/^contact\./, "")}</code> ${none?.count > 0 && lib_core$html`<span class="muted">${i18n$t("editor.haveNone", { n: none.count, count: `${format$number(none.count)}${none.exact ? "" : "+"}` })},</span> `}${otherwise ? i18n$t("editor.else", { text: otherwise }) : lib_core$html`<span class="warn">${i18n$t("editor.elseNothing")}</span>`}</span>`;
 }
-function Variables({ texts, fallbacks, segment }) {
+function Variables({ texts, fallbacks, segment, liquid }) {
   const audience = api$useGet(segment ? paths$encoded`/segments/${segment}` : null);
   const all = lib_core$useMemo(() => {
     const byName = /* @__PURE__ */ new Map();
-    for (const text2 of texts) for (const v of used(text2 ?? "")) if (!v.broken && !/(UNSUBSCRIBE|VIEW)_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
+    for (const text of texts) for (const v of [...used(text ?? ""), ...liquid ? liquid$contactIn(text ?? "") : []]) if (!("broken" in v && v.broken) && !/(UNSUBSCRIBE|VIEW)_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
     return [...byName];
-  }, texts);
-  return lib_core$html`<div class="vars"><span>${i18n$t("editor.variables")}</span>${all.length ? all.map(([name, fallback], i) => lib_core$html`<${Variable} key=${name} name=${name} otherwise=${fallback ?? fallbacks[name]} segment=${segment ? audience.data : void 0} ready=${i < most2 && (!segment || !!audience.data)} />`) : lib_core$html`<span>${i18n$t("editor.noVariables")}</span>`}</div>`;
+  }, [...texts, liquid]);
+  return lib_core$html`<div class="vars"><span>${i18n$t("editor.variables")}</span>${all.length ? all.map(([name, fallback], i) => lib_core$html`<${Variable} key=${name} name=${name} otherwise=${fallback ?? fallbacks[name]} segment=${segment ? audience.data : void 0} ready=${i < most2 && (!segment || !!audience.data)} />`) : lib_core$html`<span>${i18n$t(liquid ? "editor.noVariablesLiquid" : "editor.noVariables")}</span>`}</div>`;
 }
 
 // module:diff.js
@@ -555,23 +546,23 @@ function diff(before, after) {
   while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
   const x = a.slice(head, a.length - tail);
   const y = b.slice(head, b.length - tail);
-  const out = a.slice(0, head).map((text2, i) => [" ", text2, i + 1]);
-  if (x.length * y.length > 4e6) out.push(...x.map((text2, i) => ["-", text2, head + i + 1]), ...y.map((text2, i) => ["+", text2, head + i + 1]));
+  const out = a.slice(0, head).map((text, i) => [" ", text, i + 1]);
+  if (x.length * y.length > 4e6) out.push(...x.map((text, i) => ["-", text, head + i + 1]), ...y.map((text, i) => ["+", text, head + i + 1]));
   else out.push(...common(x, y, head));
-  return [...out, ...b.slice(b.length - tail).map((text2, i) => [" ", text2, b.length - tail + i + 1])];
+  return [...out, ...b.slice(b.length - tail).map((text, i) => [" ", text, b.length - tail + i + 1])];
 }
 function common(x, y, head) {
   const w = y.length + 1;
-  const long = new Uint32Array((x.length + 1) * w);
+  const long2 = new Uint32Array((x.length + 1) * w);
   for (let i2 = x.length - 1; i2 >= 0; i2--) {
-    for (let j2 = y.length - 1; j2 >= 0; j2--) long[i2 * w + j2] = x[i2] === y[j2] ? long[(i2 + 1) * w + j2 + 1] + 1 : Math.max(long[(i2 + 1) * w + j2], long[i2 * w + j2 + 1]);
+    for (let j2 = y.length - 1; j2 >= 0; j2--) long2[i2 * w + j2] = x[i2] === y[j2] ? long2[(i2 + 1) * w + j2 + 1] + 1 : Math.max(long2[(i2 + 1) * w + j2], long2[i2 * w + j2 + 1]);
   }
   const out = [];
   let i = 0;
   let j = 0;
   while (i < x.length || j < y.length) {
     if (i < x.length && j < y.length && x[i] === y[j]) out.push([" ", x[i++], head + ++j]);
-    else if (j >= y.length || i < x.length && long[(i + 1) * w + j] >= long[i * w + j + 1]) out.push(["-", x[i], head + ++i]);
+    else if (j >= y.length || i < x.length && long2[(i + 1) * w + j] >= long2[i * w + j + 1]) out.push(["-", x[i], head + ++i]);
     else out.push(["+", y[j], head + ++j]);
   }
   return out;
@@ -580,11 +571,31 @@ function Diff({ before, after }) {
   const lines = diff(before, after);
   const near = lines.map((_, i) => lines.slice(Math.max(0, i - 2), i + 3).some(([sign]) => sign !== " "));
   if (!near.includes(true)) return lib_core$html`<p class="muted t13r">${i18n$t("editor.same")}</p>`;
-  return lib_core$html`<ol class="diff" tabindex="0" aria-label=${i18n$t("editor.diff")}>${lines.map(([sign, text2, n], i) => near[i] ? lib_core$html`<li class=${{ "+": "is-add", "-": "is-del" }[sign] ?? ""}><span class="n">${n}</span><span>${sign === "-" ? "−" : sign}</span><span>${text2}</span></li>` : near[i - 1] ? lib_core$html`<li><span class="n">…</span></li>` : null)}</ol>`;
+  return lib_core$html`<ol class="diff" tabindex="0" aria-label=${i18n$t("editor.diff")}>${lines.map(([sign, text, n], i) => near[i] ? lib_core$html`<li class=${{ "+": "is-add", "-": "is-del" }[sign] ?? ""}><span class="n">${n}</span><span>${sign === "-" ? "−" : sign}</span><span>${text}</span></li>` : near[i - 1] ? lib_core$html`<li><span class="n">…</span></li>` : null)}</ol>`;
+}
+
+// module:language-names.js
+function languageName(tag) {
+  try {
+    return new Intl.DisplayNames([i18n$language.value], { type: "language" }).of(tag) ?? tag;
+  } catch {
+    return tag;
+  }
 }
 
 // module:composer-versions.js
 var who = (by) => by.type === "person" ? by.id === state$me.value?.id ? i18n$t("versions.you") : i18n$t("versions.person") : i18n$t(`versions.${by.type}`);
+var textsOf = (of, fields2) => [["", of], ...Object.entries(of.variants ?? {})].flatMap(([language, part2]) => fields2.map((f) => (
+  /** @type {[string, string]} */
+  [`${language && `${languageName(language)}: `}${i18n$t(`versions.${f}`)}`, part2[f] ?? ""]
+)));
+function Differences({ was, now, fields: fields2 }) {
+  const before = new Map(textsOf(was, fields2));
+  const after = new Map(was.variants ? textsOf(now, fields2) : textsOf({ ...now, variants: {} }, fields2));
+  const names = [.../* @__PURE__ */ new Set([...before.keys(), ...after.keys()])].filter((name) => (before.get(name) ?? "") !== (after.get(name) ?? ""));
+  if (!names.length) return lib_core$html`<p class="muted t13r">${i18n$t("editor.same")}</p>`;
+  return names.map((name) => lib_core$html`<h3 class="t13 versions-field">${name}</h3><${Diff} before=${before.get(name) ?? ""} after=${after.get(name) ?? ""} />`);
+}
 function Versions({ draft, fields: fields2, close }) {
   ui_base$useEscape(close);
   const list = api$useList(`${draft.path}/versions`, { saved: void 0 }, { limit: 50 });
@@ -606,14 +617,303 @@ function Versions({ draft, fields: fields2, close }) {
   }) });
   return lib_core$html`<section aria-label=${i18n$t("versions.title")}><div class="bench-head"><h2 class="t14">${at === null ? i18n$t("versions.title") : i18n$t("versions.one", { n: at })}</h2><span class="push"></span>
 	${at !== null && lib_core$html`<${ui_base$Button} onClick=${() => setAt(null)}>${i18n$t("versions.all")}<//><${ui_base$Button} icon="history" onClick=${() => restore(at)}>${i18n$t("versions.restore")}<//>`}<${ui_base$Button} icon="x" kind="quiet" label=${i18n$t("ui.close")} onClick=${close} /></div>
-	<div class="bench-pad">${at !== null ? shown3.error ? lib_core$html`<${ui_base$Failed} error=${shown3.error} />` : !shown3.data ? lib_core$html`<${ui_base$Bones} />` : fields2.filter((f) => (shown3.data[f] ?? "") !== (draft.value[f] ?? "")).map((f) => lib_core$html`<h3 class="t13 versions-field">${i18n$t(`versions.${f}`)}</h3><${Diff} before=${shown3.data[f] ?? ""} after=${draft.value[f] ?? ""} />`).concat(fields2.every((f) => (shown3.data[f] ?? "") === (draft.value[f] ?? "")) ? lib_core$html`<p class="muted t13r">${i18n$t("editor.same")}</p>` : []) : list.loading ? lib_core$html`<${ui_base$Bones} rows=${4} />` : !list.rows.length ? lib_core$html`<${ui_base$Empty} icon="history" title=${i18n$t("versions.none")}>${i18n$t("versions.noneText")}<//>` : lib_core$html`<ul class="items">${list.rows.map((v) => lib_core$html`<li><span class="num muted">${v.n}</span><span class="grow"><${ui_base$Time} at=${v.created_at} as="clock" /> <span class="muted">${who(v.changed_by)}, ${format$size(v.bytes)}</span></span><${ui_base$Button} onClick=${() => setAt(v.n)}>${i18n$t("versions.compare")}<//></li>`)}</ul>`}</div></section>`;
+	<div class="bench-pad">${at !== null ? shown3.error ? lib_core$html`<${ui_base$Failed} error=${shown3.error} />` : !shown3.data ? lib_core$html`<${ui_base$Bones} />` : lib_core$html`<${Differences} was=${shown3.data} now=${draft.value} fields=${fields2} />` : list.loading ? lib_core$html`<${ui_base$Bones} rows=${4} />` : !list.rows.length ? lib_core$html`<${ui_base$Empty} icon="history" title=${i18n$t("versions.none")}>${i18n$t("versions.noneText")}<//>` : lib_core$html`<ul class="items">${list.rows.map((v) => lib_core$html`<li><span class="num muted">${v.n}</span><span class="grow"><${ui_base$Time} at=${v.created_at} as="clock" /> <span class="muted">${who(v.changed_by)}, ${format$size(v.bytes)}</span></span><${ui_base$Button} onClick=${() => setAt(v.n)}>${i18n$t("versions.compare")}<//></li>`)}</ul>`}</div></section>`;
 }
 
+// module:languages.js
+var members = ["subject", "preview_text", "html", "text", "design"];
+var offered = ["ar", "bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "hi", "hr", "hu", "id", "it", "ja", "ko", "lt", "lv", "nl", "no", "pl", "pt", "pt-BR", "ro", "ru", "sk", "sl", "sv", "th", "tr", "uk", "vi", "zh-Hans", "zh-Hant"];
+function canonical(typed) {
+  try {
+    return Intl.getCanonicalLocales(typed.trim().replaceAll("_", "-"))[0];
+  } catch {
+    return void 0;
+  }
+}
+function inLanguage(draft, of) {
+  const within = (other) => inLanguage(draft, other);
+  if (!of) return { ...draft, language: "", within };
+  const none = Object.fromEntries(members.map((name) => [name, null]));
+  const change = (parts3) => {
+    const now = draft.now();
+    const mine = Object.entries(parts3).filter(([name]) => members.includes(name));
+    const shared = Object.fromEntries(Object.entries(parts3).filter(([name]) => !members.includes(name)));
+    draft.change({ ...shared, ...mine.length ? { variants: { ...now.variants, [of]: { ...now.variants?.[of], ...Object.fromEntries(mine) } } } : {} });
+  };
+  return { ...draft, language: of, within, change, value: { ...draft.value, ...none, ...draft.value.variants?.[of] } };
+}
+var missing = (value, of, names) => names.filter((name) => value[name] && !value.variants?.[of]?.[name]);
+var languagesOf = (value) => Object.keys(value.variants ?? {}).sort();
+async function addLanguage(draft, show) {
+  const made = await ui_float$dialog((close) => lib_core$html`<${Add} taken=${languagesOf(draft.value)} close=${close} />`);
+  if (!made) return;
+  draft.change({ variants: { ...draft.now().variants, [made]: {} } });
+  show(made);
+}
+function Languages({ draft, at, names, onChange }) {
+  const { value } = draft;
+  const all = languagesOf(value);
+  if (!all.length) return null;
+  const remove2 = () => {
+    const was = { variants: draft.value.variants };
+    const { [at]: _, ...rest } = was.variants;
+    draft.change({ variants: rest });
+    onChange("");
+    ui_float$toast(i18n$t("languages.removed", { language: languageName(at) }), { undo: () => draft.change(was) });
+  };
+  const lacks = at ? missing(value, at, names) : [];
+  const copy = () => {
+    const was = { variants: draft.value.variants };
+    const copied2 = [...lacks, ...lacks.includes("html") ? ["design"] : []].map((name) => [name, value[name]]);
+    draft.change({ variants: { ...value.variants, [at]: { ...value.variants[at], ...Object.fromEntries(copied2) } } });
+    draft.redraw();
+    ui_float$toast(i18n$t("languages.copied", { language: languageName(at) }), { undo: () => {
+      draft.change(was);
+      draft.redraw();
+    } });
+  };
+  const tab = (of) => {
+    const n = of ? missing(value, of, names).length : 0;
+    return lib_core$html`<button type="button" class="tab" role="tab" key=${of} aria-selected=${String(of === at)} tabindex=${of === at ? void 0 : -1} title=${of ? languageName(of) : void 0} onClick=${() => onChange(of)}>${of || i18n$t("languages.default")}${n > 0 && lib_core$html` <span class="warn" title=${i18n$t("languages.missing", { n })}><${ui_base$Icon} name="alert" /><span class="vh">${i18n$t("languages.missing", { n })}</span></span>`}</button>`;
+  };
+  const keys = (e) => {
+    const order = ["", ...all];
+    const to = { ArrowRight: order.indexOf(at) + 1, ArrowLeft: order.indexOf(at) - 1, Home: 0, End: order.length - 1 }[e.key];
+    if (to === void 0) return;
+    e.preventDefault();
+    onChange(order[(to + order.length) % order.length]);
+    const row = e.currentTarget;
+    requestAnimationFrame(() => row.querySelector('[aria-selected="true"]')?.focus());
+  };
+  return lib_core$html`<div class="languages"><div class="tabs tabs--in" role="tablist" aria-label=${i18n$t("languages.title")} onKeyDown=${keys}>${["", ...all].map(tab)}</div>
+	<${ui_base$Button} icon="plus" kind="quiet" label=${i18n$t("languages.add")} onClick=${() => addLanguage(draft, onChange)} />
+	${at && lib_core$html`<${ui_float$Menu} kind="quiet" label=${i18n$t("languages.acts", { language: languageName(at) })} items=${[
+    { icon: "copy", name: i18n$t("languages.copy"), disabled: !lacks.length, run: copy },
+    { icon: "trash", name: i18n$t("languages.remove", { language: languageName(at) }), danger: true, run: remove2 }
+  ]} />`}</div>
+	${lacks.length > 0 && lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("languages.falls", { language: languageName(at), names: lacks.map((name) => name === "html" ? "HTML" : i18n$t(`composer.${name}`)).join(", ") })}</span></span><${ui_base$Button} class="push" onClick=${copy}>${i18n$t("languages.copy")}<//></div>`}`;
+}
+function Add({ taken, close }) {
+  const [typed, type] = lib_core$useState("");
+  const list = lib_core$useId();
+  const tag = typed.trim() ? canonical(typed) : void 0;
+  const wrong = typed.trim() && !tag ? i18n$t("languages.unknown") : tag && taken.includes(tag) ? i18n$t("languages.taken") : "";
+  return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("languages.addTitle")} onSubmit=${() => tag && !wrong && close(tag)} acts=${lib_core$html`<${ui_base$Button} onClick=${() => close()}>${i18n$t("ui.cancel")}<//><${ui_base$Button} type="submit" kind="primary" disabled=${!tag || Boolean(wrong)}>${i18n$t("languages.add")}<//>`}>
+		<p>${i18n$t("languages.text")}</p>
+		<label class="field"><span class="field-label">${i18n$t("languages.tag")}</span><input class="input mono" list=${list} value=${typed} autofocus placeholder="de, fr, pt-BR" aria-invalid=${wrong ? "true" : void 0} onInput=${(e) => type(e.currentTarget.value)} /></label>
+		<datalist id=${list}>${offered.filter((of) => !taken.includes(of)).map((of) => lib_core$html`<option value=${of}>${languageName(of)}</option>`)}</datalist>
+		${wrong ? lib_core$html`<p class="field-error" role="alert"><${ui_base$Icon} name="alert" />${wrong}</p>` : tag && lib_core$html`<p class="field-hint">${languageName(tag)}</p>`}<//>`;
+}
+
+// module:convert.js
+var parts = ["subject", "preview_text", "html", "text"];
+function changes(draft) {
+  return ["", ...languagesOf(draft.value)].flatMap((of) => {
+    const { value } = inLanguage(draft, of);
+    return parts.map((name) => [of, name, value[name] ?? "", liquid$kept(value[name] ?? "")]).filter(([, , before, after]) => before !== after);
+  });
+}
+async function convert(draft) {
+  const found = changes(draft);
+  if (!await ui_float$dialog((close) => lib_core$html`<${Ask} found=${found} close=${close} />`)) return;
+  const was = Object.fromEntries(["syntax", "variants", ...parts, "design"].filter((name) => name in draft.value).map((name) => [name, draft.now()[name]]));
+  draft.change({ syntax: "liquid" });
+  for (const [of, name, , after] of found) {
+    const mine = inLanguage(draft, of);
+    mine.change({ [name]: after, ...name === "html" && mine.value.design ? { design: JSON.stringify(JSON.parse(mine.value.design, (_, value) => typeof value === "string" ? liquid$kept(value) : value)) } : {} });
+  }
+  draft.redraw();
+  ui_float$toast(i18n$t("convert.done"), { undo: () => {
+    draft.change(was);
+    draft.redraw();
+  } });
+}
+function Ask({ found, close }) {
+  return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("convert.title")} onSubmit=${() => close(true)} acts=${lib_core$html`<${ui_base$Button} onClick=${() => close(false)}>${i18n$t("ui.cancel")}<//><${ui_base$Button} type="submit" kind="primary">${i18n$t("convert.act")}<//>`}>
+		<p>${i18n$t("convert.text")}</p>
+		${found.length ? lib_core$html`<p>${i18n$t("convert.keeps")}</p>${found.map(([of, name, before, after]) => lib_core$html`<h3 class="t13 versions-field">${of && `${languageName(of)}: `}${i18n$t(`versions.${name}`)}</h3><${Diff} before=${before} after=${after} />`)}` : lib_core$html`<p class="row"><${ui_base$Icon} name="check" class="good" />${i18n$t("convert.same")}</p>`}<//>`;
+}
+var Convert = ({ draft }) => draft.value.syntax === "plain" ? lib_core$html`<div class="vars"><span>${i18n$t("convert.offer")}</span><${ui_base$Button} class="push" onClick=${() => convert(draft)}>${i18n$t("convert.ask")}<//></div>` : null;
+
 // shared:drafts.js
-import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$useDraft } from "./app.js";
+import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$placeOf, drafts$useDraft } from "./app.js";
+
+// module:image-library.js
+var mailStyle = 'style="max-width:100%;height:auto"';
+var most3 = 5 << 20;
+var heavy = 1e6;
+var long = 102 * 1024;
+var wide = 552;
+var accepted = "image/png,image/jpeg,image/gif,image/webp";
+var seen = lib_core$signal({});
+function see(images) {
+  seen.value = { ...seen.value, ...Object.fromEntries(images.flatMap((image) => image.sizes.filter(({ url }) => url).map((size) => [size.url, { ...image, bytes: size.bytes }]))) };
+}
+async function upload(file) {
+  if (file.size > most3) {
+    ui_float$toast(i18n$t("images.tooLarge", { name: file.name, size: format$size(file.size) }), { kind: "bad" });
+    return void 0;
+  }
+  const form = new FormData();
+  form.append("file", file, file.name);
+  try {
+    const image = await (await api$request("POST", "/images", { body: form })).json();
+    see([image]);
+    return image;
+  } catch (e) {
+    if (!(e instanceof api$ApiError)) throw e;
+    ui_float$toast(i18n$t("images.refused", { name: file.name, message: e.message }), { kind: "bad" });
+    return void 0;
+  }
+}
+var embedded = ({ url, width, alt }) => ({ src: url, width: Math.min(width, wide), alt: alt ?? "" });
+async function contentOf2(id) {
+  const blob = await (await api$request("GET", paths$encoded`/images/${id}/content`)).blob();
+  return new Promise((done, fail) => {
+    const reader = new FileReader();
+    reader.onload = () => done(String(reader.result));
+    reader.onerror = () => fail(reader.error);
+    reader.readAsDataURL(blob);
+  });
+}
+var isOurs = (src) => /\/i\/[0-9a-f]{32}(-\d+)?\.(png|jpg|gif)$/.test(src);
+var reading = null;
+var learn = () => reading ??= api$api.get("/images", { limit: 100 }).then(({ data }) => see(data), (e) => {
+  reading = null;
+  if (!(e instanceof api$ApiError)) throw e;
+});
+async function imageAt(src) {
+  if (!isOurs(src)) return void 0;
+  if (!seen.value[src]) await learn();
+  return seen.value[src];
+}
+async function lookAt(src) {
+  const image = await imageAt(src);
+  try {
+    return image && await contentOf2(image.id);
+  } catch (e) {
+    if (!(e instanceof api$ApiError)) throw e;
+    return void 0;
+  }
+}
+async function describe(src, alt) {
+  const image = await imageAt(src);
+  if (!image || image.alt || !alt.trim()) return;
+  try {
+    see([await api$api.patch(paths$encoded`/images/${image.id}`, { alt: alt.trim() })]);
+  } catch (e) {
+    if (!(e instanceof api$ApiError)) throw e;
+  }
+}
+function Picture({ of }) {
+  const box = lib_core$useRef(
+    /** @type {any} */
+    null
+  );
+  const [shown3, show] = lib_core$useState("");
+  lib_core$useEffect(() => {
+    let current = true;
+    const eye = new IntersectionObserver(([entry]) => {
+      if (!entry.isIntersecting) return;
+      eye.disconnect();
+      contentOf2(of.id).then((data) => current && show(data), (e) => {
+        if (!(e instanceof api$ApiError)) throw e;
+      });
+    });
+    eye.observe(box.current);
+    return () => {
+      current = false;
+      eye.disconnect();
+    };
+  }, [of.id]);
+  return lib_core$html`<span class="picture" ref=${box}>${shown3 && lib_core$html`<img src=${shown3} alt=${of.alt ?? ""} />`}</span>`;
+}
+function DropImages({ take, busy, many = false }) {
+  const input = lib_core$useRef(
+    /** @type {any} */
+    null
+  );
+  const [over, setOver] = lib_core$useState(false);
+  return lib_core$html`<div class=${`brand-drop image-drop ${over ? "is-over" : ""}`} onDragOver=${(e) => {
+    e.preventDefault();
+    setOver(true);
+  }} onDragLeave=${() => setOver(false)} onDrop=${(e) => {
+    e.preventDefault();
+    setOver(false);
+    take([...e.dataTransfer.files]);
+  }}><span class="muted t13r">${i18n$t("images.drop")}</span><${ui_base$Button} icon="attach" busy=${busy} onClick=${() => input.current.click()}>${i18n$t("brand.choose")}<//><span class="muted t12">${i18n$t("images.limits")}</span>
+	<input class="vh" type="file" tabindex="-1" multiple=${many} accept=${accepted} aria-label=${i18n$t("images.drop")} ref=${input} onChange=${(e) => {
+    const files = [...e.currentTarget.files];
+    e.currentTarget.value = "";
+    take(files);
+  }} /></div>`;
+}
+var pickImage = () => ui_float$dialog((close) => lib_core$html`<${Pick} close=${close} />`);
+function Pick({ close }) {
+  const list = api$useList("/images", {}, { limit: 24 });
+  const [busy, setBusy] = lib_core$useState(false);
+  const [chosen, choose] = lib_core$useState(
+    /** @type {any} */
+    null
+  );
+  const [alt, setAlt] = lib_core$useState("");
+  const take = async ([file]) => {
+    if (!file || busy) return;
+    setBusy(true);
+    const made = await upload(file);
+    setBusy(false);
+    if (!made) return;
+    choose(made);
+    setAlt(made.alt ?? "");
+  };
+  const done = async () => {
+    if (!chosen) return;
+    see([chosen]);
+    await describe(chosen.url, alt);
+    close({ ...chosen, alt });
+  };
+  const rows = [...chosen && !list.rows.some((row) => row.id === chosen.id) ? [chosen] : [], ...list.rows];
+  return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("images.pick")} onSubmit=${done} acts=${lib_core$html`<${ui_base$Button} onClick=${() => close()}>${i18n$t("ui.cancel")}<//><${ui_base$Button} type="submit" kind="primary" disabled=${!chosen}>${i18n$t("images.use")}<//>`}>
+		<${DropImages} take=${take} busy=${busy} />
+		${list.error && !rows.length ? lib_core$html`<${ui_base$Failed} error=${list.error} retry=${list.reload} />` : list.loading ? lib_core$html`<${ui_base$Bones} rows=${3} />` : lib_core$html`<div class="pictures" role="group" aria-label=${i18n$t("images.title")}>${rows.map((row) => lib_core$html`<button type="button" key=${row.id} class="picture-pick" aria-pressed=${String(chosen?.id === row.id)} disabled=${!row.url} aria-label=${row.alt || i18n$t("images.noAlt")} onClick=${() => {
+    choose(row);
+    setAlt(row.alt ?? "");
+  }}><${Picture} of=${row} /></button>`)}</div><${ui_list$Foot} list=${list} />`}
+		${chosen && lib_core$html`<${ui_base$Input} label=${i18n$t("visual.words.alt")} hint=${i18n$t("images.altHint")} value=${alt} onInput=${setAlt} maxlength="500" />`}<//>`;
+}
+var escapes = { "&": "&amp;", "<": "&lt;", '"': "&quot;" };
+function insert(editor, images) {
+  for (const image of images) {
+    const { src, width, alt } = embedded(image);
+    editor?.insert(`<img src="${src}" alt="${alt.replace(/[&<"]/g, (character) => escapes[character])}" width="${width}" ${mailStyle}>`);
+  }
+}
+async function insertFiles(editor, files) {
+  for (const file of files) {
+    const made = await upload(file);
+    if (made) insert(editor, [made]);
+  }
+}
+var InsertImage = ({ editor }) => lib_core$html`<${ui_base$Button} kind="quiet" icon="image" label=${i18n$t("images.pick")} onClick=${async () => {
+  const image = await pickImage();
+  if (image) insert(editor.current, [image]);
+}} />`;
+function Weight({ value }) {
+  const source = value.html ?? "";
+  const bytes = new Blob([source]).size;
+  const used2 = [...new Set([...source.matchAll(/(?:src|background)="(https?:\/\/[^"]+)"/g)].map(([, src]) => src).filter(isOurs))];
+  const known = used2.map((src) => seen.value[src]);
+  lib_core$useEffect(() => {
+    if (!known.every(Boolean)) learn();
+  }, [used2.join(" ")]);
+  const weigh = known.reduce((sum, image) => sum + (image?.bytes ?? 0), 0);
+  return lib_core$html`${bytes > long && lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("images.longHTML", { size: format$size(bytes) })}</span></span></div>`}
+	${weigh > heavy && lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("images.heavy", { size: format$size(weigh) })}</span></span></div>`}`;
+}
+var NoImages = () => lib_core$html`<${ui_base$Empty} icon="image" title=${i18n$t("images.none")}>${i18n$t("images.noneText")}<//>`;
 
 // module:ui/code-editor.js
-function CodeEditor({ text: text2, stamp, kind = "html", label, known = [], findings: findings2 = () => [], onChange, handle }) {
+function CodeEditor({ text, stamp, kind = "html", label, known = [], completions = [], findings: findings2 = () => [], refused = null, onChange, onImages, handle }) {
   const host = lib_core$useRef(
     /** @type {any} */
     null
@@ -626,7 +926,7 @@ function CodeEditor({ text: text2, stamp, kind = "html", label, known = [], find
     /** @type {any} */
     {}
   );
-  last.current = { known, findings: findings2, onChange };
+  last.current = { known, completions, findings: findings2, refused, onChange };
   const [failed, fail] = lib_core$useState(
     /** @type {any} */
     null
@@ -637,13 +937,15 @@ function CodeEditor({ text: text2, stamp, kind = "html", label, known = [], find
     import("./ui/editor-setup.js").then(({ mount }) => {
       if (gone) return;
       editor.current = mount(host.current, {
-        text: text2,
+        text,
         kind,
         label,
         description: i18n$t("editor.leave"),
         phrases: i18n$find("editor.phrases") ?? {},
         known: () => last.current.known,
         findings: (now) => last.current.findings(now),
+        refused: () => last.current.refused,
+        completions: () => last.current.completions,
         changed: (read2) => last.current.onChange(read2())
       });
       if (handle) handle.current = editor.current;
@@ -657,25 +959,28 @@ function CodeEditor({ text: text2, stamp, kind = "html", label, known = [], find
     };
   }, [kind]);
   lib_core$useEffect(() => {
-    editor.current?.write(text2);
+    editor.current?.write(text);
   }, [stamp]);
   lib_core$useEffect(() => {
     editor.current?.look();
-  }, [known, findings2]);
+  }, [known, findings2, refused]);
   if (failed) return lib_core$html`<${ui_base$Failed} title=${i18n$t("editor.failed")} error=${new api$ApiError(0, { message: i18n$t("editor.failedText") }, "")} retry=${() => location.reload()} />`;
-  return lib_core$html`${!ready && lib_core$html`<${ui_base$Bones} rows=${12} />`}<div class="cm-editor code-host" ref=${host} hidden=${!ready}></div>`;
+  const take = (e, data) => {
+    const files = [...data?.files ?? []].filter(({ type }) => type.startsWith("image/"));
+    if (!onImages || !files.length || data.getData("text/plain")) return;
+    e.preventDefault();
+    e.stopPropagation();
+    onImages(files);
+  };
+  return lib_core$html`${!ready && lib_core$html`<${ui_base$Bones} rows=${12} />`}<div class="cm-editor code-host" ref=${host} hidden=${!ready} onDropCapture=${(e) => take(e, e.dataTransfer)} onPasteCapture=${(e) => take(e, e.clipboardData)}></div>`;
 }
-
-// shared:ui/audience.js
-import { ui_audience$AudienceSections, ui_audience$Search, ui_audience$Subscribed, ui_audience$form, ui_audience$nameOf, ui_audience$useCount } from "./app.js";
-
-// shared:ui/frame.js
-import { ui_frame$Paper } from "./app.js";
+var Refusal = ({ of, editor, here, show }) => lib_core$html`<div class="vars" role="alert"><span class="bad row"><${ui_base$Icon} name="alert" /><span>${of.message}</span></span>${of.place && (here ? lib_core$html`<${ui_base$Button} class="push" onClick=${() => editor.current?.goTo(of.place.line, of.place.column)}>${i18n$t("editor.goTo", { line: of.place.line })}<//>` : show && lib_core$html`<${ui_base$Button} class="push" onClick=${show}>${i18n$t("editor.show")}<//>`)}</div>`;
 
 // module:visual.js
 var address = new URL("./visual.html", import.meta.url).href;
 var isDark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-var parts = (value) => [...value.design ? [["visual", i18n$t("visual.part")]] : [], ["html", "HTML"], ["text", i18n$t("composer.text")]];
+var isMJML = (design) => Boolean(design?.startsWith('{"type":"mjml"'));
+var parts2 = (value) => [...value.design ? [["visual", isMJML(value.design) ? "MJML" : i18n$t("visual.part")]] : [], ["html", "HTML"], ["text", i18n$t("composer.text")]];
 var partOf = (value, chosen) => value.design ? chosen ?? "visual" : chosen === "text" ? "text" : "html";
 function byHand(draft, now, back) {
   const { design, html: was } = draft.value;
@@ -690,11 +995,26 @@ function byHand(draft, now, back) {
   } });
 }
 var Warning = ({ value }) => value.design ? lib_core$html`<div class="vars"><span>${i18n$t("visual.warning")}</span></div>` : null;
-function Visual({ draft, known, unsubscribe = false }) {
+function Frame({ port, hear, hidden: hidden2, title = i18n$t("visual.title") }) {
   const frame = lib_core$useRef(
     /** @type {any} */
     null
   );
+  const last = lib_core$useRef(
+    /** @type {any} */
+    null
+  );
+  last.current = hear;
+  const connect = () => {
+    const channel = new MessageChannel();
+    port.current = channel.port1;
+    channel.port1.onmessage = ({ data }) => last.current(data);
+    frame.current.contentWindow.postMessage("begin", "*", [channel.port2]);
+  };
+  lib_core$useEffect(() => () => port.current?.close(), []);
+  return lib_core$html`<iframe class="visual-frame" hidden=${hidden2} ref=${frame} src=${address} sandbox="allow-scripts" title=${title} onLoad=${connect}></iframe>`;
+}
+function Visual({ draft, known, unsubscribe = false }) {
   const port = lib_core$useRef(
     /** @type {any} */
     null
@@ -709,33 +1029,49 @@ function Visual({ draft, known, unsubscribe = false }) {
     null
   );
   const brand = api$useGet("/team/brand");
-  last.current = { draft, known, brand: brand.data };
-  const offered = (name) => unsubscribe ? name.startsWith("contact.") : !builtIn.includes(name);
-  const about = () => ({ known: last.current.known.filter(({ name }) => offered(name)), dark: isDark() });
+  const liquid = draft.value.syntax === "liquid";
+  const saved = api$useList(liquid ? "/blocks" : null, {}, { limit: 100 }).rows;
+  last.current = { draft, known, brand: brand.data, saved };
+  const offered2 = (name) => unsubscribe ? name.startsWith("contact.") : !builtIn.includes(name);
+  const about = () => ({ known: last.current.known.filter(({ name }) => offered2(name)), saved: last.current.saved.map(({ name }) => name), dark: isDark() });
+  const say = (message) => port.current?.postMessage(message);
   const begin = () => {
-    const { value } = last.current.draft;
-    port.current?.postMessage({ kind: "open", ...about(), design: value.design, fresh: !value.html?.includes('role="presentation"'), kit: brand_colors$kitOf(last.current.brand), words: i18n$find("visual.words"), language: i18n$language.value, unsubscribe });
+    const { value, language: written } = last.current.draft;
+    say({
+      kind: "open",
+      ...about(),
+      written,
+      design: value.design,
+      fresh: !value.html?.includes('role="presentation"'),
+      kit: brand_colors$kitOf(last.current.brand),
+      words: { ...i18n$find("visual.words"), ops: i18n$find("conditions.ops"), types: i18n$find("visual.types") },
+      language: i18n$language.value,
+      mailLanguage: written || i18n$language.value,
+      unsubscribe,
+      liquid
+    });
   };
-  const hear = ({ data }) => {
+  const hear = (data) => {
     const { draft: now } = last.current;
     if (data.kind === "ready") setReady(true);
-    if (data.kind === "changed" && now.value.design && (data.design !== now.value.design || data.html !== now.value.html)) now.change({ design: data.design, html: data.html });
+    if (data.kind === "changed") {
+      const of = now.within(data.written);
+      if (of.value.design && (data.design !== of.value.design || data.html !== of.value.html)) of.change({ design: data.design, html: data.html });
+    }
     if (data.kind === "save") now.save();
     if (data.kind === "failed") fail(new api$ApiError(0, { message: i18n$t("visual.failedText") }, ""));
+    if (data.kind === "upload") upload(data.file).then((image) => say({ kind: "uploaded", id: data.id, image: image && embedded(image) }));
+    if (data.kind === "saveBlock") saveBlock(data.html).then((made) => made && say({ kind: "blockSaved", from: data.from, to: data.to, name: made.name }));
+    if (data.kind === "pick") pickImage().then((image) => image && say({ kind: "picked", at: data.at, image: embedded(image) }));
+    if (data.kind === "described") describe(data.src, data.alt);
+    if (data.kind === "look") lookAt(data.src).then((shown3) => shown3 && say({ kind: "shown", src: data.src, shown: shown3 }));
   };
-  const connect = () => {
-    const channel = new MessageChannel();
-    port.current = channel.port1;
-    channel.port1.onmessage = hear;
-    frame.current.contentWindow.postMessage("begin", "*", [channel.port2]);
-  };
-  lib_core$useEffect(() => () => port.current?.close(), []);
   const there = ready && Boolean(brand.data);
   lib_core$useEffect(() => {
     if (there) begin();
-  }, [draft.stamp, there, JSON.stringify(brand.data)]);
+  }, [draft.stamp, draft.language, liquid, there, JSON.stringify(brand.data)]);
   lib_core$useEffect(() => {
-    const tell = () => port.current?.postMessage({ kind: "know", ...about() });
+    const tell = () => say({ kind: "know", ...about() });
     if (there) tell();
     const system = matchMedia("(prefers-color-scheme: dark)");
     system.addEventListener("change", tell);
@@ -745,11 +1081,83 @@ function Visual({ draft, known, unsubscribe = false }) {
       system.removeEventListener("change", tell);
       eye.disconnect();
     };
-  }, [known, there]);
+  }, [known, saved, there]);
   if (brand.error && !brand.data) return lib_core$html`<${ui_base$Failed} error=${brand.error} retry=${brand.reload} />`;
   if (failed) return lib_core$html`<${ui_base$Failed} title=${i18n$t("visual.failed")} error=${failed} retry=${() => location.reload()} />`;
-  return lib_core$html`${!there && lib_core$html`<${ui_base$Bones} rows=${12} />`}<iframe class="visual-frame" hidden=${!there} ref=${frame} src=${address} sandbox="allow-scripts" title=${i18n$t("visual.title")} onLoad=${connect}></iframe>`;
+  return lib_core$html`${!there && lib_core$html`<${ui_base$Bones} rows=${12} />`}<${Frame} port=${port} hear=${hear} hidden=${!there} />`;
 }
+
+// module:mjml.js
+var pause2 = 400;
+var looksLikeMJML = (text) => /^\s*<mjml[\s>]/i.test(text);
+function placed(errors, text) {
+  const lines = text.split("\n");
+  return errors.map(({ line: line2, message }) => {
+    const at = Math.min(Math.max(1, line2 ?? 1), lines.length);
+    const from = lines.slice(0, at - 1).reduce((sum, one) => sum + one.length + 1, 0);
+    return { from, to: from + lines[at - 1].length, line: at, message: i18n$t("mjml.error", { line: at, message }) };
+  });
+}
+function MJML({ draft, completions, known }) {
+  const { value } = draft;
+  const { source } = JSON.parse(value.design);
+  const port = lib_core$useRef(
+    /** @type {any} */
+    null
+  );
+  const editor = lib_core$useRef(
+    /** @type {any} */
+    null
+  );
+  const input = lib_core$useRef(
+    /** @type {any} */
+    null
+  );
+  const timer = lib_core$useRef(0);
+  const last = lib_core$useRef(
+    /** @type {any} */
+    {}
+  );
+  last.current = draft;
+  const [wrong, say] = lib_core$useState(
+    /** @type {any} */
+    { of: "", errors: [] }
+  );
+  const make = (text) => port.current?.postMessage({ kind: "mjml", source: text, written: last.current.language });
+  const hear = (data) => {
+    if (data.kind === "ready" && !/class="[^"]*mj-(column|outlook)/.test(last.current.value.html ?? "")) make(source);
+    if (data.kind !== "mjml") return;
+    say({ of: data.source, errors: data.errors });
+    if (data.html) last.current.within(data.written).change({ design: starters$mjmlDesign(data.source), html: data.html });
+  };
+  const change = (text) => {
+    last.current.change({ design: starters$mjmlDesign(text) });
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => make(text), pause2);
+  };
+  lib_core$useEffect(() => () => clearTimeout(timer.current), []);
+  const find = lib_core$useMemo(() => (text) => text === wrong.of ? placed(wrong.errors, text) : [], [wrong]);
+  const found = find(source);
+  return lib_core$html`<${CodeEditor} key=${draft.language} kind="html" text=${source} stamp=${`${draft.stamp} ${draft.language}`} label="MJML" known=${known} completions=${completions} findings=${find} handle=${editor} onChange=${change} />
+	<div class="vars"><span class="grow">${found.length ? lib_core$html`<span class="bad row"><${ui_base$Icon} name="alert" /><span>${found[0].message}</span></span>` : i18n$t("mjml.text")}</span>
+		${found.length > 0 && lib_core$html`<${ui_base$Button} onClick=${() => editor.current?.goTo(found[0].line, 1)}>${i18n$t("editor.goTo", { line: found[0].line })}<//>`}
+		<${ui_base$Button} icon="attach" onClick=${() => input.current.click()}>${i18n$t("mjml.upload")}<//>
+		<input class="vh" type="file" tabindex="-1" accept=".mjml,text/plain" aria-label=${i18n$t("mjml.upload")} ref=${input} onChange=${async (e) => {
+    const [file] = e.currentTarget.files;
+    e.currentTarget.value = "";
+    if (!file) return;
+    const text = await file.text();
+    editor.current?.write(text);
+    change(text);
+  }} /></div>
+	<div hidden><${Frame} port=${port} hear=${hear} hidden title="MJML" /></div>`;
+}
+
+// shared:ui/frame.js
+import { ui_frame$Paper } from "./app.js";
+
+// shared:variants.js
+import { variants$mergedVariants, variants$variantsOf } from "./app.js";
 
 // module:composer.js
 function Composer({ params }) {
@@ -764,8 +1172,10 @@ function Composer({ params }) {
   return lib_core$html`<${Draft} key=${data.id} of=${data} path=${path} />`;
 }
 var cleared = ["preview_text", "html", "design", "segment_id", "topic_id"];
-function body(changed) {
-  const out = { ...changed };
+var translated = ["subject", "preview_text", "html"];
+function body(changed, value, base) {
+  const out = { ...changed, ..."html" in changed && value.design ? { design: value.design } : {} };
+  if (out.variants) out.variants = variants$variantsOf(out.variants, base.variants, ["subject", "preview_text", "html", "text", "design"]);
   for (const name of cleared) if (out[name] === "") out[name] = null;
   for (const name of ["from", "subject", "name"]) if (name in out && !out[name].trim()) delete out[name];
   return out;
@@ -773,6 +1183,9 @@ function body(changed) {
 function Draft({ of, path }) {
   const draft = drafts$useDraft({ id: of.id, path: paths$encoded`/broadcasts/${of.id}`, server: of, revision: (answer) => answer.revision, body });
   const { value } = draft;
+  const [chosen, setAt] = lib_core$useState("");
+  const at = value.variants?.[chosen] ? chosen : "";
+  const mine = inLanguage(draft, at);
   const [side, setSide] = lib_core$useState("preview");
   const review = async () => {
     if (await draft.save()) router$go(paths$encoded`/broadcasts/${of.id}/review`);
@@ -789,22 +1202,25 @@ function Draft({ of, path }) {
   }, []);
   return lib_core$html`<${ui_base$Head} title=${value.name} path=${path} note=${lib_core$html`<${drafts$Saved} draft=${draft} />`}>
 		<${ui_float$Menu} label=${i18n$t("ui.acts")} items=${[
+    { icon: "globe", name: i18n$t("languages.add"), run: () => addLanguage(draft, setAt) },
     { icon: "gauge", name: i18n$t("composer.checks"), run: () => setSide("checks") },
     { icon: "history", name: i18n$t("composer.versions"), run: () => setSide("versions") }
   ]} />
-		<${ui_base$Button} icon="mail" onClick=${async () => await draft.save() && testMail(paths$encoded`/broadcasts/${of.id}/test`)}>${i18n$t("composer.test")}<//>
+		<${ui_base$Button} icon="mail" onClick=${async () => await draft.save() && testMail(paths$encoded`/broadcasts/${of.id}/test`, at)}>${i18n$t("composer.test")}<//>
 		<${ui_base$Button} kind="primary" onClick=${review}>${i18n$t("composer.review")}<//><//>
 	<${drafts$Left} draft=${draft} />
-	<${Meta} draft=${draft} />
-	<div class="bench"><${Writing} draft=${draft} onVersions=${() => setSide(side === "versions" ? "preview" : "versions")} side=${side} />
-	${side === "preview" ? lib_core$html`<${Reading} draft=${draft} />` : side === "checks" ? lib_core$html`<${Checks} draft=${draft} close=${() => setSide("preview")} />` : lib_core$html`<${Versions} draft=${draft} fields=${["subject", "preview_text", "html", "text"]} close=${() => setSide("preview")} />`}</div>`;
+	<${Languages} draft=${draft} at=${at} names=${translated} onChange=${setAt} />
+	<${Meta} draft=${draft} mine=${mine} />
+	<div class="bench"><${Writing} draft=${mine} whole=${draft} setAt=${setAt} onVersions=${() => setSide(side === "versions" ? "preview" : "versions")} side=${side} />
+	${side === "preview" ? lib_core$html`<${Reading} draft=${draft} at=${at} />` : side === "checks" ? lib_core$html`<${Checks} draft=${draft} close=${() => setSide("preview")} />` : lib_core$html`<${Versions} draft=${draft} fields=${["subject", "preview_text", "html", "text"]} close=${() => setSide("preview")} />`}</div>`;
 }
-function Meta({ draft }) {
-  const { value } = draft;
-  const line3 = (name, more) => lib_core$html`<dt><label for=${`c-${name}`}>${i18n$t(`composer.${name}`)}</label></dt><dd><input class="input" id=${`c-${name}`} value=${value[name] ?? ""} aria-invalid=${more.needed && !value[name]?.trim() ? "true" : void 0} onInput=${(e) => draft.change({ [name]: e.currentTarget.value })} placeholder=${more.hint} />
-		${more.needed && !value[name]?.trim() ? lib_core$html`<span class="note bad" role="alert">${i18n$t("composer.needed")}</span>` : more.note && lib_core$html`<span class="note hide-s">${more.note}</span>`}</dd>`;
-  return lib_core$html`<dl class="meta">${line3("name", { needed: true })}${line3("from", { needed: true })}
-	${line3("subject", { needed: true, note: i18n$t("composer.characters", { n: [...value.subject ?? ""].length }) })}${line3("preview_text", { hint: i18n$t("composer.previewHint") })}
+function Meta({ draft, mine }) {
+  const { value } = mine;
+  const varies = (name) => mine.language && translated.includes(name);
+  const line2 = (name, { needed = false, hint = "", note = "" }) => lib_core$html`<dt><label for=${`c-${name}`}>${i18n$t(`composer.${name}`)}</label></dt><dd><input class="input" id=${`c-${name}`} value=${value[name] ?? ""} aria-invalid=${needed && !varies(name) && !value[name]?.trim() ? "true" : void 0} onInput=${(e) => mine.change({ [name]: e.currentTarget.value || (varies(name) ? null : "") })} placeholder=${varies(name) ? draft.value[name] : hint} />
+		${needed && !varies(name) && !value[name]?.trim() ? lib_core$html`<span class="note bad" role="alert">${i18n$t("composer.needed")}</span>` : note && lib_core$html`<span class="note hide-s">${note}</span>`}</dd>`;
+  return lib_core$html`<dl class="meta">${line2("name", { needed: true })}${line2("from", { needed: true })}
+	${line2("subject", { needed: true, note: i18n$t("composer.characters", { n: [...value.subject ?? ""].length }) })}${line2("preview_text", { hint: i18n$t("composer.previewHint") })}
 	<dt>${i18n$t("composer.audience")}</dt><dd><${Audience} draft=${draft} /></dd>
 	<dt>${i18n$t("email.tabs.attachments")}</dt><dd><${Files} draft=${draft} /></dd></dl>`;
 }
@@ -824,11 +1240,11 @@ function useKnown() {
   const { rows } = api$useList("/contact-properties", {}, { limit: 100 });
   return lib_core$useMemo(() => ({
     names: [...builtIn, viewKey, ...rows.flatMap((p) => [p.key, `contact.${p.key}`])],
-    known: [...[...builtIn, viewKey].map((name) => ({ name })), ...rows.map((p) => ({ name: `contact.${p.key}`, detail: p.fallback_value === null ? "" : i18n$t("editor.else", { text: p.fallback_value }) }))],
+    known: [...[...builtIn, viewKey].map((name) => ({ name, type: "string" })), ...rows.map((p) => ({ name: `contact.${p.key}`, type: p.type, detail: p.fallback_value === null ? "" : i18n$t("editor.else", { text: p.fallback_value }) }))],
     fallbacks: Object.fromEntries(rows.flatMap((p) => [[p.key, p.fallback_value], [`contact.${p.key}`, p.fallback_value]]))
   }), [rows]);
 }
-function Writing({ draft, onVersions, side }) {
+function Writing({ draft, whole, setAt, onVersions, side }) {
   const { value } = draft;
   const [chosen, setPart] = lib_core$useState(
     /** @type {string|null} */
@@ -840,24 +1256,47 @@ function Writing({ draft, onVersions, side }) {
     null
   );
   const { names, known, fallbacks } = useKnown();
-  const text2 = value[part2] ?? "";
-  const find = lib_core$useMemo(() => (now) => findings(now, names), [names]);
-  const made = part2 === "text" && value.text === null;
-  return lib_core$html`<section aria-label=${part2 === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part2}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part2} onChange=${setPart} options=${parts(value)} />
+  return lib_core$html`<section aria-label=${part2 === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part2}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part2} onChange=${setPart} options=${parts2(value)} />${part2 === "html" && lib_core$html`<${InsertImage} editor=${editor} />`}
 		<${ui_base$Button} kind="quiet" icon="history" class="push" aria-pressed=${String(side === "versions")} onClick=${onVersions}>${i18n$t("composer.versions")}<//></div>
-	${part2 === "visual" ? lib_core$html`<${Visual} draft=${draft} known=${known} unsubscribe />` : made ? lib_core$html`<div class="empty"><${ui_base$Icon} name="list" /><h3>${i18n$t("composer.textMade")}</h3><p>${i18n$t("composer.textMadeText")}</p><div class="row"><${ui_base$Button} icon="edit" onClick=${() => draft.change({ text: "" })}>${i18n$t("composer.textOwn")}<//></div></div>` : lib_core$html`<${CodeEditor} key=${part2} kind=${part2} text=${text2} stamp=${draft.stamp} label=${i18n$t(`composer.${part2}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => part2 === "html" ? byHand(draft, now, () => setPart("visual")) : draft.change({ text: now })} />
-		${part2 === "html" && lib_core$html`<${Warning} value=${value} />`}
-		${part2 === "text" && lib_core$html`<div class="vars"><span>${i18n$t("composer.textIs")}</span><${ui_base$Button} class="push" onClick=${() => draft.change({ text: null })}>${i18n$t("composer.textRemake")}<//></div>`}
-		<${Lint} text=${text2} find=${find} editor=${editor} />`}
-	${!made && lib_core$html`<${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} segment=${value.segment_id} />`}</section>`;
+	<${Part} draft=${draft} part=${part2} setPart=${setPart} editor=${editor} known=${known} liquid=${known.filter(({ name }) => name.startsWith("contact."))} names=${names} unsubscribe />
+	<${Refused} draft=${whole} at=${draft.language} part=${part2} editor=${editor} show=${(place2) => {
+    setAt(place2.language);
+    setPart(place2.field === "text" ? "text" : "html");
+  }} />
+	<${Weight} value=${value} /><${Convert} draft=${whole} />
+	${part2 === "text" && value.text === null ? null : lib_core$html`<${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} segment=${value.segment_id} liquid=${value.syntax === "liquid"} />`}</section>`;
 }
-function Lint({ text: text2, find, editor }) {
-  const wrong = lib_core$useMemo(() => find(text2.replace(/\r\n?/g, "\n")), [text2, find]);
+function Part({ draft, part: part2, setPart, editor, known, liquid, names, kind = "property", mended = false, unsubscribe = false }) {
+  const { value, language } = draft;
+  const text = value[part2] ?? "";
+  const find = lib_core$useMemo(() => (now) => findings(now, names, kind), [names]);
+  const mend = lib_core$useMemo(() => (now) => find(now).filter((f) => !mended || f.fix || f.broken), [find]);
+  const isLiquid = value.syntax === "liquid";
+  const refused = draft.refused?.place?.field === part2 && draft.refused.place.language === language ? draft.refused : null;
+  if (part2 === "visual") return isMJML(value.design) ? lib_core$html`<${MJML} draft=${draft} known=${known} completions=${isLiquid ? liquid : []} />` : lib_core$html`<${Visual} draft=${draft} known=${isLiquid ? liquid : known} unsubscribe=${unsubscribe} />`;
+  if (part2 === "text" && value.text === null) return lib_core$html`<div class="empty"><${ui_base$Icon} name="list" /><h3>${i18n$t(language ? "languages.textMade" : "composer.textMade")}</h3><p>${i18n$t("composer.textMadeText")}</p><div class="row"><${ui_base$Button} icon="edit" onClick=${() => draft.change({ text: "" })}>${i18n$t("composer.textOwn")}<//></div></div>`;
+  return lib_core$html`<${CodeEditor} key=${`${part2} ${language}`} kind=${part2} text=${text} stamp=${draft.stamp} label=${i18n$t(`composer.${part2}`)} known=${known} completions=${isLiquid ? liquid : []} findings=${find} refused=${refused} handle=${editor} onImages=${part2 === "html" ? (files) => insertFiles(editor.current, files) : void 0} onChange=${(now) => part2 === "html" ? byHand(draft, now, () => setPart("visual")) : draft.change({ text: now })} />
+	${part2 === "html" && lib_core$html`<${Warning} value=${value} />`}
+	${part2 === "html" && looksLikeMJML(text) && lib_core$html`<div class="vars"><span>${i18n$t("mjml.found")}</span><${ui_base$Button} class="push" onClick=${() => {
+    draft.change({ design: starters$mjmlDesign(text), html: text });
+    setPart("visual");
+  }}>${i18n$t("mjml.convert")}<//></div>`}
+	${part2 === "text" && lib_core$html`<div class="vars"><span>${i18n$t("composer.textIs")}</span><${ui_base$Button} class="push" onClick=${() => draft.change({ text: null })}>${i18n$t("composer.textRemake")}<//></div>`}
+	<${Lint} text=${text} find=${mend} editor=${editor} />`;
+}
+function Refused({ draft, at, part: part2, editor, show }) {
+  const { refused } = draft;
+  if (!refused) return null;
+  const { place: place2 } = refused;
+  return lib_core$html`<${Refusal} of=${refused} editor=${editor} here=${place2?.language === at && place2.field === part2} show=${["html", "text"].includes(place2?.field) ? () => show(place2) : void 0} />`;
+}
+function Lint({ text, find, editor }) {
+  const wrong = lib_core$useMemo(() => find(text.replace(/\r\n?/g, "\n")), [text, find]);
   const first = wrong[0];
   if (!first) return null;
   return lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${first.message}${wrong.length > 1 ? ` ${i18n$t("editor.others", { n: wrong.length - 1 })}` : ""}</span></span>${first.fix && lib_core$html`<${ui_base$Button} class="push" onClick=${() => editor.current?.replace(first.from, first.to, first.fix)}>${i18n$t("editor.replace")}<//>`}</div>`;
 }
-function Reading({ draft }) {
+function Reading({ draft, at }) {
   const { value } = draft;
   const [contact, setContact] = lib_core$useState("");
   const [answer, setAnswer] = lib_core$useState(
@@ -866,8 +1305,8 @@ function Reading({ draft }) {
   );
   const { rows } = api$useList(value.segment_id ? paths$encoded`/segments/${value.segment_id}/contacts` : "/contacts", {}, { limit: 20 });
   const names = rows.map((c) => [c.id, ui_audience$nameOf(c) ? `${ui_audience$nameOf(c)} <${c.email}>` : c.email]);
-  return lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/broadcasts/${value.id}/preview`} body=${contact ? { contact } : {}} stamp=${`${contact} ${draft.saved}`} onAnswer=${setAnswer}
-		lead=${lib_core$html`<span class="muted hide-s">${i18n$t("composer.as")}</span><${ui_base$Select} bare label=${i18n$t("composer.previewAs")} value=${contact} onChange=${setContact} options=${[["", i18n$t("composer.somebody")], ...names]} />`} foot=${answer?.missing?.length ? lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("composer.missing", { n: answer.missing.length, names: answer.missing.join(", ") })}</span></span></div>` : null} />`;
+  return lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/broadcasts/${value.id}/preview`} body=${{ ...contact ? { contact } : {}, ...at ? { language: at } : {} }} stamp=${`${contact} ${at} ${draft.saved}`} onAnswer=${setAnswer}
+		lead=${lib_core$html`<span class="muted hide-s">${i18n$t("composer.as")}</span><${ui_base$Select} bare label=${i18n$t("composer.previewAs")} value=${contact} onChange=${setContact} options=${[["", at ? i18n$t("languages.somebody", { language: languageName(at) }) : i18n$t("composer.somebody")], ...names]} />`} foot=${lib_core$html`${answer?.language && !at && lib_core$html`<div class="vars"><span>${i18n$t("languages.shown", { language: languageName(answer.language) })}</span></div>`}${answer?.missing?.length ? lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("composer.missing", { n: answer.missing.length, names: answer.missing.join(", ") })}</span></span></div>` : null}`} />`;
 }
 
 // module:consent-words.js
@@ -920,7 +1359,7 @@ var marks = [
   ["resend", "id email firstname lastname unsubscribed createdat"],
   ["listmonk", "uuid email name attributes status"]
 ];
-var plain = (heading2) => heading2.toLowerCase().replace(/[\s_-]/g, "");
+var plain = (heading) => heading.toLowerCase().replace(/[\s_-]/g, "");
 var meanings = {
   email: "email",
   emailaddress: "email",
@@ -951,12 +1390,12 @@ var meanings = {
 };
 var fold = (s) => s.toLowerCase().replaceAll("ß", "ss").normalize("NFKD").replaceAll("ł", "l").replaceAll("ø", "o").replaceAll("ı", "i").replace(/[^\p{L}\p{Nd}]/gu, "");
 var wordsOf = (s) => s.replace(/['’]/g, "").replace(/(\p{Ll})(?=\p{Lu})/gu, "$1 ").split(/[^\p{L}\p{M}\p{Nd}]+/u).map(fold).filter(Boolean);
-function consentOf(heading2) {
-  const words2 = wordsOf(heading2), folded = words2.join("");
+function consentOf(heading) {
+  const words2 = wordsOf(heading), folded = words2.join("");
   const is = (list) => list.includes(folded) || list.includes(folded.replace(/^is/, ""));
   const has = (list) => list.some((stem) => folded.includes(stem));
   const some = (list) => words2.some((word) => list.includes(word));
-  if (!folded || heading2.includes("@")) return "";
+  if (!folded || heading.includes("@")) return "";
   if (consent.status.includes(folded)) return "consentStatus";
   if (is(consent.loose)) return "consentAgreed";
   if (is(consent.ended)) return "consentRefused";
@@ -970,14 +1409,14 @@ function consentOf(heading2) {
   if (!agreed) return "";
   return some(consent.negations) || has(consent.agreement.flatMap((stem) => consent.glued.map((no) => no + stem))) ? "consentRefused" : "consentAgreed";
 }
-function rowsOf(text2, comma, most4) {
+function rowsOf(text, comma, most5) {
   const rows = [];
   let row = [], cell = "", quoted = false;
-  for (let i = 0; i < text2.length && rows.length < most4; i++) {
-    const c = text2[i];
+  for (let i = 0; i < text.length && rows.length < most5; i++) {
+    const c = text[i];
     if (quoted) {
       if (c !== '"') cell += c;
-      else if (text2[i + 1] === '"') {
+      else if (text[i + 1] === '"') {
         cell += c;
         i++;
       } else quoted = false;
@@ -991,7 +1430,7 @@ function rowsOf(text2, comma, most4) {
       }
     } else if (c !== "\r") cell += c;
   }
-  if (rows.length < most4 && (cell || row.length)) rows.push([...row, cell.trim()]);
+  if (rows.length < most5 && (cell || row.length)) rows.push([...row, cell.trim()]);
   return rows;
 }
 async function countRows(file) {
@@ -1014,7 +1453,7 @@ async function countRows(file) {
   if (!blank) rows++;
   return Math.max(0, rows - (/^[\r\n]*sep=/i.test(first) ? 2 : 1));
 }
-var keyOf = (heading2) => heading2.trim().replace(/[^A-Za-z0-9]/g, "_").slice(0, 50);
+var keyOf = (heading) => heading.trim().replace(/[^A-Za-z0-9]/g, "_").slice(0, 50);
 function byZeros(bytes) {
   const start = bytes.subarray(0, 256), zeros = [0, 0], units = start.length >> 1;
   for (let i = 0; i < units * 2; i++) if (!start[i]) zeros[i % 2]++;
@@ -1039,17 +1478,17 @@ async function textOf(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
   return new TextDecoder(encodingOf(bytes)).decode(bytes);
 }
-function separatorOf(text2) {
-  const named2 = /^[\r\n]*sep=([,;\t|])/i.exec(text2);
+function separatorOf(text) {
+  const named2 = /^[\r\n]*sep=([,;\t|])/i.exec(text);
   if (named2) return named2[1];
-  const line3 = text2.replace(/^[\r\n]+/, "").replace(/"[^"]*"/g, "").split("\n", 1)[0];
-  return [",", ";", "	"].reduce((best, c) => line3.split(c).length > line3.split(best).length ? c : best);
+  const line2 = text.replace(/^[\r\n]+/, "").replace(/"[^"]*"/g, "").split("\n", 1)[0];
+  return [",", ";", "	"].reduce((best, c) => line2.split(c).length > line2.split(best).length ? c : best);
 }
 async function headOf(file) {
   const lead = new Uint8Array(await file.slice(0, 2).arrayBuffer()).join();
   if (lead === "80,75" || lead === "31,139") return { packed: true, headings: [], rows: [], preset: "", dump: false, map: [] };
-  const text2 = await textOf(file.slice(0, 65536));
-  const all = rowsOf(text2, separatorOf(text2), 7);
+  const text = await textOf(file.slice(0, 65536));
+  const all = rowsOf(text, separatorOf(text), 7);
   const [headings = [], ...rows] = (all[0]?.[0] ?? "").toLowerCase() === "sep=" ? all.slice(1) : all.slice(0, 6);
   const names = headings.map(plain);
   const preset = marks.find(([, all2]) => all2.split(" ").every((mark) => names.includes(mark)))?.[0] ?? "";
@@ -1105,7 +1544,7 @@ function Figures({ status }) {
 import { contact_acts$addContact, contact_acts$editContact, contact_acts$removeContacts, contact_acts$segmentChoice, contact_acts$toSegment } from "./app.js";
 
 // module:import-new.js
-var most3 = 2e8;
+var most4 = 2e8;
 function Mapping({ file, close }) {
   const [head, setHead] = lib_core$useState(
     /** @type {any} */
@@ -1136,13 +1575,13 @@ function Mapping({ file, close }) {
       setMap(found.map);
       setKeys(found.headings.map(keyOf));
       setPreset(found.preset);
-      if (!found.packed && file.size <= most3) countRows(file).then(setRows);
+      if (!found.packed && file.size <= most4) countRows(file).then(setRows);
     });
   }, [file]);
   if (!head) return lib_core$html`<${ui_base$Head} title=${i18n$t("imports.new")} path=${[[i18n$t("imports.title"), router$href("/imports")]]} /><${ui_base$Bones} />`;
   const byHand2 = !preset && !head.packed;
   const kinds = keys.map((key, i) => types[i] ?? declared.find((one) => one.key === key)?.type ?? "string");
-  const wrong = file.size > most3 ? i18n$t("imports.tooLarge", { size: format$size(file.size), most: format$size(most3) }) : byHand2 ? problem(head.headings, map, keys) : "";
+  const wrong = file.size > most4 ? i18n$t("imports.tooLarge", { size: format$size(file.size), most: format$size(most4) }) : byHand2 ? problem(head.headings, map, keys) : "";
   const send = async () => {
     const body2 = new FormData();
     if (byHand2) body2.append("column_map", JSON.stringify(columnMap(head.headings, map, keys, kinds)));
@@ -1159,7 +1598,7 @@ function Mapping({ file, close }) {
       setRefused(e.message);
     }
   };
-  const columns2 = head.headings.length > 0 && lib_core$html`<${Columns} head=${head} map=${byHand2 ? map : null} setMap=${setMap} keys=${keys} setKeys=${setKeys} kinds=${kinds} setKind=${(i, kind) => setTypes({ ...types, [i]: kind })} />`;
+  const columns = head.headings.length > 0 && lib_core$html`<${Columns} head=${head} map=${byHand2 ? map : null} setMap=${setMap} keys=${keys} setKeys=${setKeys} kinds=${kinds} setKind=${(i, kind) => setTypes({ ...types, [i]: kind })} />`;
   return lib_core$html`<${ui_base$Head} title=${lib_core$html`<bdi>${file.name}</bdi>`} text=${file.name} path=${[[i18n$t("imports.title"), router$href("/imports")]]}><${ui_base$Button} kind="quiet" onClick=${close}>${i18n$t("ui.cancel")}<//><${ui_base$Button} kind="primary" disabled=${Boolean(wrong)} onClick=${send}>${i18n$t("imports.start")}<//><//>
 	<div class="page"><div class="stack">
 		${refused && lib_core$html`<${ui_base$Notice} kind="bad">${refused}<//>`}
@@ -1167,10 +1606,10 @@ function Mapping({ file, close }) {
 		<p class="muted t13r">${format$size(file.size)} · ${head.packed ? "ZIP" : i18n$t("imports.columns", { n: head.headings.length })}${rows >= 0 && lib_core$html` · <span data-rows=${rows}>${i18n$t("imports.rows", { n: rows })}</span>`}</p>
 		<${ui_base$Select} label=${i18n$t("imports.from")} value=${preset} options=${[["", i18n$t(head.packed ? "imports.byHeadings" : "imports.elsewhere")], ...services]} onChange=${setPreset} hint=${head.packed && i18n$t("imports.packed")} />
 		<${Becomes} head=${head} preset=${preset} /></div>
-		${byHand2 && columns2}
+		${byHand2 && columns}
 		<${ui_base$Section} title=${i18n$t("imports.how")}><div class="stack"><${ui_base$Select} label=${i18n$t("imports.known")} value=${conflict} options=${["upsert", "skip"].map((one) => [one, i18n$t(`imports.${one}`)])} onChange=${setConflict} hint=${i18n$t("imports.knownHint")} />
 			${segments.length > 0 && lib_core$html`<${ui_base$Select} label=${i18n$t("imports.into")} value=${segment} options=${contact_acts$segmentChoice(segments, i18n$t("ui.none"))} onChange=${setSegment} />`}</div><//>
-		${!byHand2 && columns2}</div>`;
+		${!byHand2 && columns}</div>`;
 }
 function Becomes({ head, preset }) {
   if (preset === "postmark" || preset === "sendgrid" && head.dump) return lib_core$html`<${ui_base$Notice}>${i18n$t("imports.dump")}<//>`;
@@ -1180,10 +1619,10 @@ function Becomes({ head, preset }) {
 }
 var kindChoices = () => [...["string", "number", "boolean"].map((kind) => [kind, i18n$t(`properties.${kind}`)]), ...["number_comma", "number_point", "date_dmy", "date_mdy", "date_ymd"].map((kind) => [kind, i18n$t(`imports.${kind}`)])];
 var Columns = ({ head, map, setMap, keys, setKeys, kinds, setKind }) => lib_core$html`<${ui_base$Section} title=${i18n$t("imports.map")}><table class="table stack-s" aria-label=${i18n$t("imports.map")}><thead><tr><th scope="col">${i18n$t("imports.column")}</th>${map && lib_core$html`<th scope="col">${i18n$t("imports.becomes")}</th>`}<th scope="col">${i18n$t("imports.samples")}</th></tr></thead><tbody>
-	${head.headings.map((heading2, i) => lib_core$html`<tr key=${i}><td data-label=${i18n$t("imports.column")}><span class="break">${heading2 || i18n$t("imports.nameless", { n: i + 1 })}</span>${consentOf(heading2) && lib_core$html`<br /><span class="muted t13r">${i18n$t(`imports.${consentOf(heading2)}`)}</span>`}</td>
-		${map && lib_core$html`<td data-label=${i18n$t("imports.becomes")}><${ui_base$Select} bare label=${i18n$t("imports.becomesOf", { column: heading2 || i + 1 })} value=${map[i]} options=${choices(heading2)} onChange=${(to) => setMap(map.map((one, j) => j === i ? to : one))} />${map[i] === "property" && lib_core$html`<span class="row row--wrap"><input class="input" aria-label=${i18n$t("imports.keyOf", { column: heading2 || i + 1 })} value=${keys[i]} maxlength="50" spellcheck="false" onInput=${(e) => setKeys(keys.map((one, j) => j === i ? e.target.value : one))} /><${ui_base$Select} bare label=${i18n$t("imports.typeOf", { column: heading2 || i + 1 })} value=${kinds[i]} options=${kindChoices()} onChange=${(kind) => setKind(i, kind)} /></span>`}</td>`}
+	${head.headings.map((heading, i) => lib_core$html`<tr key=${i}><td data-label=${i18n$t("imports.column")}><span class="break">${heading || i18n$t("imports.nameless", { n: i + 1 })}</span>${consentOf(heading) && lib_core$html`<br /><span class="muted t13r">${i18n$t(`imports.${consentOf(heading)}`)}</span>`}</td>
+		${map && lib_core$html`<td data-label=${i18n$t("imports.becomes")}><${ui_base$Select} bare label=${i18n$t("imports.becomesOf", { column: heading || i + 1 })} value=${map[i]} options=${choices(heading)} onChange=${(to) => setMap(map.map((one, j) => j === i ? to : one))} />${map[i] === "property" && lib_core$html`<span class="row row--wrap"><input class="input" aria-label=${i18n$t("imports.keyOf", { column: heading || i + 1 })} value=${keys[i]} maxlength="50" spellcheck="false" onInput=${(e) => setKeys(keys.map((one, j) => j === i ? e.target.value : one))} /><${ui_base$Select} bare label=${i18n$t("imports.typeOf", { column: heading || i + 1 })} value=${kinds[i]} options=${kindChoices()} onChange=${(kind) => setKind(i, kind)} /></span>`}</td>`}
 		<td class="cell-cut muted" data-label=${i18n$t("imports.samples")}><bdi>${head.rows.slice(0, 3).map((row) => row[i]).filter(Boolean).join(" · ") || "–"}</bdi></td></tr>`)}</tbody></table><//>`;
-var choices = (heading2) => [["", i18n$t("imports.leftOut")], ["email", i18n$t("contacts.email")], ["first_name", i18n$t("contacts.firstName")], ["last_name", i18n$t("contacts.lastName")], ["unsubscribed", i18n$t("contacts.unsubscribed")], .../[A-Za-z0-9]/.test(heading2) ? [["property", i18n$t("imports.aProperty")]] : []];
+var choices = (heading) => [["", i18n$t("imports.leftOut")], ["email", i18n$t("contacts.email")], ["first_name", i18n$t("contacts.firstName")], ["last_name", i18n$t("contacts.lastName")], ["unsubscribed", i18n$t("contacts.unsubscribed")], .../[A-Za-z0-9]/.test(heading) ? [["property", i18n$t("imports.aProperty")]] : []];
 function problem(headings, map, names) {
   if (!map.includes("email")) return i18n$t("imports.noEmail");
   const twice = ["email", "first_name", "last_name", "unsubscribed"].find((field) => map.filter((one) => one === field).length > 1);
@@ -1194,14 +1633,14 @@ function problem(headings, map, names) {
   const same = keys.find((key, i) => keys.indexOf(key) !== i);
   if (same) return i18n$t("imports.twice", { field: same });
   const used2 = headings.filter((_, i) => map[i]);
-  const again = used2.find((heading2, i) => used2.indexOf(heading2) !== i);
+  const again = used2.find((heading, i) => used2.indexOf(heading) !== i);
   return again ? i18n$t("imports.sameHeading", { column: again }) : "";
 }
 function columnMap(headings, map, keys, kinds) {
   const out = { properties: {} };
-  headings.forEach((heading2, i) => {
-    if (map[i] === "property") out.properties[keys[i]] = { column: heading2, type: kinds[i] };
-    else if (map[i]) out[map[i]] = heading2;
+  headings.forEach((heading, i) => {
+    if (map[i] === "property") out.properties[keys[i]] = { column: heading, type: kinds[i] };
+    else if (map[i]) out[map[i]] = heading;
   });
   return out;
 }
@@ -1329,7 +1768,7 @@ var answer = await client.PostAsJsonAsync("/emails", new {
 // module:key-forms.js
 var ranks = ["member", "admin", "owner"];
 var roles = () => ranks.slice(0, ranks.indexOf(state$membership.value?.role ?? "member") + 1).map((r) => [r, i18n$t(`roles.${r}`)]);
-var ranges = (text2) => text2.split(/[\s,]+/).filter(Boolean);
+var ranges = (text) => text.split(/[\s,]+/).filter(Boolean);
 var spans = () => [["", i18n$t("keys.never")], ["7", i18n$t("keys.days", { n: 7 })], ["30", i18n$t("keys.days", { n: 30 })], ["90", i18n$t("keys.days", { n: 90 })], ["365", i18n$t("keys.days", { n: 365 })]];
 async function tried(act, say) {
   try {
@@ -1405,7 +1844,7 @@ function may(key, domains) {
   if (!key.domain_id) return i18n$t("keys.send");
   return i18n$t("keys.sendFrom", { domain: domains.find((d) => d.id === key.domain_id)?.name ?? i18n$t("keys.goneDomain") });
 }
-function end2(key, list) {
+function end(key, list) {
   return ui_float$attempt(async () => {
     if (!await ui_float$confirm({ title: i18n$t("keys.endTitle", { name: key.name }), text: i18n$t("keys.endText"), act: i18n$t("keys.endAct") })) return;
     await api$api.del(paths$encoded`/api-keys/${key.id}`);
@@ -1430,7 +1869,7 @@ function Keys() {
   const edit = async (key) => {
     if (await ui_float$dialog((close) => lib_core$html`<${EditKey} close=${close} of=${key} />`)) await list.reload();
   };
-  const columns2 = [
+  const columns = [
     { name: i18n$t("keys.name"), class: "cell-name cell-cut medium", cell: (key) => lib_core$html`<bdi title=${key.name}>${key.name}</bdi>${!key.last_used_at && lib_core$html` <span class=${`badge ${Date.now() - new Date(key.created_at).getTime() > 7 * 864e5 ? "badge--warn" : ""}`}>${i18n$t("keys.neverUsed")}</span>`}<span class="cell-sub">${may(key, domains)}</span>` },
     { name: i18n$t("keys.key"), class: "cell-cut hide-s", cell: (key) => lib_core$html`<${ui_base$Copy} text=${key.prefix} show=${`${key.prefix}…`} />` },
     { name: i18n$t("keys.may"), class: "cell-cut hide-s", cell: (key) => lib_core$html`<span title=${may(key, domains)}>${may(key, domains)}</span>` },
@@ -1440,14 +1879,14 @@ function Keys() {
     ...state$mayAdmin.value ? [{ name: i18n$t("ui.acts"), hide: true, class: "num w-acts", cell: (key) => lib_core$html`<${ui_float$Menu} kind="quiet" label=${i18n$t("keys.acts", { name: key.name })} items=${[
       { icon: "edit", name: i18n$t("keys.edit"), run: () => edit(key) },
       null,
-      { icon: "x", name: i18n$t("keys.end"), danger: true, run: () => end2(key, list) }
+      { icon: "x", name: i18n$t("keys.end"), danger: true, run: () => end(key, list) }
     ]} />` }] : []
   ];
   const makeButton = lib_core$html`<${ui_base$Button} kind="primary" icon="plus" onClick=${make}>${i18n$t("keys.make")}<//>`;
   return lib_core$html`<${ui_base$Head} title=${i18n$t("keys.title")}><${ui_list$Csv} path="/api-keys" name="api-keys" />${state$mayAdmin.value && makeButton}<//>
 	<${KeySections} at="/keys" />
 	${made && lib_core$html`<${Made} made=${made} domains=${domains} done=${() => setMade(null)} />`}
-	<${ui_list$Table} list=${list} label=${i18n$t("keys.title")} columns=${columns2} empty=${lib_core$html`<${ui_base$Empty} ghost=${[["my-app", lib_core$html`<span class="mono">mlr_8fK2…</span>`, i18n$t("time.min", { n: 2 })], ["website", lib_core$html`<span class="mono">mlr_3xQ9…</span>`, i18n$t("time.d", { n: 3 })]]} icon="key" title=${i18n$t("keys.none")} act=${state$mayAdmin.value && makeButton}>${i18n$t(state$mayAdmin.value ? "keys.noneText" : "keys.noneAsk")}<//>`} />`;
+	<${ui_list$Table} list=${list} label=${i18n$t("keys.title")} columns=${columns} empty=${lib_core$html`<${ui_base$Empty} ghost=${[["my-app", lib_core$html`<span class="mono">mlr_8fK2…</span>`, i18n$t("time.min", { n: 2 })], ["website", lib_core$html`<span class="mono">mlr_3xQ9…</span>`, i18n$t("time.d", { n: 3 })]]} icon="key" title=${i18n$t("keys.none")} act=${state$mayAdmin.value && makeButton}>${i18n$t(state$mayAdmin.value ? "keys.noneText" : "keys.noneAsk")}<//>`} />`;
 }
 
 // module:reports.js
@@ -1585,12 +2024,12 @@ var shown2 = (c, named2) => c.field === "created_at" ? String(c.value).slice(0, 
 var complete = (filter) => filter.conditions.every((c) => bare.includes(c.op) || String(c.value ?? "").trim() !== "");
 function Builder({ filter, onChange }) {
   const declared = api$useGet("/contact-properties", { limit: 100 }).data?.data ?? [];
-  const typeOf = (field) => isProperty(field) ? declared.find((p) => `property:${p.key}` === field)?.type === "number" ? "number" : "text" : fields[field] ?? "text";
+  const typeOf2 = (field) => isProperty(field) ? declared.find((p) => `property:${p.key}` === field)?.type === "number" ? "number" : "text" : fields[field] ?? "text";
   const change = (i, part2) => onChange({ ...filter, conditions: filter.conditions.map((c, j) => j === i ? { ...c, ...part2 } : c) });
   const setField = (i, field) => {
-    const fit = ops[typeOf(field)];
+    const fit = ops[typeOf2(field)];
     const before = filter.conditions[i];
-    change(i, { field, op: fit.includes(before.op) ? before.op : fit[0], value: typeOf(field) === typeOf(before.field) ? before.value : "" });
+    change(i, { field, op: fit.includes(before.op) ? before.op : fit[0], value: typeOf2(field) === typeOf2(before.field) ? before.value : "" });
   };
   const setOp = (i, op) => change(i, { op, value: values[op] === values[filter.conditions[i].op] ? filter.conditions[i].value : values[op] === "days" ? "30" : "" });
   const opName = (c, op) => i18n$t(fields[c.field] === "mail" && bare.includes(op) ? `conditions.mail.${op}` : `conditions.ops.${op}`);
@@ -1599,8 +2038,8 @@ function Builder({ filter, onChange }) {
 		${filter.conditions.length > 1 && lib_core$html`<div class="row">${i18n$t("conditions.match")} <${ui_base$Seg} label=${i18n$t("conditions.match")} value=${filter.match} onChange=${(match) => onChange({ ...filter, match })} options=${[["all", i18n$t("conditions.all")], ["any", i18n$t("conditions.any")]]} /></div>`}
 		${filter.conditions.map((c, i) => lib_core$html`<div class="condition wide" role="group" aria-label=${i18n$t("conditions.nth", { n: i + 1 })} key=${i}>
 			<${ui_base$Select} bare label=${i18n$t("conditions.field")} value=${c.field} options=${names} onChange=${(field) => setField(i, field)} />
-			<${ui_base$Select} bare label=${i18n$t("conditions.op")} value=${c.op} options=${ops[typeOf(c.field)].map((op) => [op, opName(c, op)])} onChange=${(op) => setOp(i, op)} />
-			<${Value} of=${c} type=${typeOf(c.field)} onChange=${(value) => change(i, { value })} />
+			<${ui_base$Select} bare label=${i18n$t("conditions.op")} value=${c.op} options=${ops[typeOf2(c.field)].map((op) => [op, opName(c, op)])} onChange=${(op) => setOp(i, op)} />
+			<${Value} of=${c} type=${typeOf2(c.field)} onChange=${(value) => change(i, { value })} />
 			<${ui_base$Button} icon="x" kind="quiet" label=${i18n$t("conditions.remove")} onClick=${() => onChange({ ...filter, conditions: filter.conditions.filter((_, j) => j !== i) })} /></div>`)}
 		${filter.conditions.some((c) => fields[c.field] === "mail") && lib_core$html`<p class="muted t12">${i18n$t("conditions.mailHint")}</p>`}
 		<${ui_base$Button} icon="plus" onClick=${() => onChange({ ...filter, conditions: [...filter.conditions, { field: "email", op: "contains", value: "" }] })}>${i18n$t("conditions.add")}<//></div>`;
@@ -1630,19 +2069,19 @@ function Fit({ filter }) {
   lib_core$useEffect(() => {
     if (!ready) return;
     const mine = ++asked.current;
-    const end3 = new AbortController();
+    const end2 = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        const found = await api$api.read("/segments/preview", { filter }, { signal: end3.signal });
+        const found = await api$api.read("/segments/preview", { filter }, { signal: end2.signal });
         if (mine === asked.current) setAnswer(found);
       } catch (error) {
-        if (!(error instanceof api$ApiError) && !end3.signal.aborted) throw error;
+        if (!(error instanceof api$ApiError) && !end2.signal.aborted) throw error;
         if (mine === asked.current && error instanceof api$ApiError) setAnswer({ error });
       }
     }, 250);
     return () => {
       clearTimeout(timer);
-      end3.abort();
+      end2.abort();
     };
   }, [key, ready]);
   return lib_core$html`<div class="fit" aria-live="polite">${answer?.error ? lib_core$html`<p class="field-error"><${ui_base$Icon} name="alert" />${answer.error.message}</p>` : !ready ? lib_core$html`<p class="muted">${i18n$t("conditions.unfinished")}</p>` : !answer ? null : lib_core$html`
@@ -1671,8 +2110,8 @@ function Name({ of, patch: patch2 }) {
   }}><${gate$Said} form=${form} fields=${["name"]} /><${ui_base$Input} label=${i18n$t("team.name")} required maxlength="100" value=${name} onInput=${setName} error=${gate$about(form.error, "name")} /><${ui_base$Button} type="submit" kind="primary" disabled=${same} busy=${form.busy}>${i18n$t("team.save")}<//></form><//>`;
 }
 function Access({ of, patch: patch2 }) {
-  const members = api$useList("/members", {}, { limit: 100 });
-  const without2 = members.rows.filter((m) => !m.second_factor).length;
+  const members2 = api$useList("/members", {}, { limit: 100 });
+  const without2 = members2.rows.filter((m) => !m.second_factor).length;
   const mine = state$me.value.second_factor.length > 0;
   const note = of.second_factor_required || mine ? without2 ? i18n$t("team.requiredText", { n: without2 }) : i18n$t("team.requiredAll") : i18n$t("team.requiredFirst");
   return lib_core$html`<${ui_base$Section} title=${i18n$t("team.access")}><${ui_base$Check} kind="switch" label=${i18n$t("team.required")} checked=${of.second_factor_required} disabled=${!mine && !of.second_factor_required} onChange=${(on) => ui_float$attempt(() => patch2({ second_factor_required: on }), i18n$t("team.saved"), { undo: () => ui_float$attempt(() => patch2({ second_factor_required: !on })) })} />
@@ -1681,7 +2120,7 @@ function Access({ of, patch: patch2 }) {
 var spans3 = ["7d", "30d", "90d", "1y"];
 function Retention({ of, patch: patch2 }) {
   const word = (span) => ({ "": i18n$t("team.asServer"), 0: i18n$t("team.forever") })[span] ?? i18n$t("team.kept", { span: spanWord(span) });
-  const line3 = (field, label) => {
+  const line2 = (field, label) => {
     const now = of[field] ?? "";
     const options = [.../* @__PURE__ */ new Set(["", "0", ...spans3, now])].map((span) => [span, word(span)]);
     const pick = async (span) => {
@@ -1696,7 +2135,7 @@ function Retention({ of, patch: patch2 }) {
     return lib_core$html`<${ui_base$Select} key=${`${field}${stamp}`} label=${label} value=${now} options=${options} onChange=${pick} />`;
   };
   const [stamp, settle] = lib_core$useState(0);
-  return lib_core$html`<${ui_base$Section} title=${i18n$t("team.retention")}><p class="ink2 t13r prose">${i18n$t("team.retentionText")}</p><div class="fields fields--under">${line3("keep_content", i18n$t("team.content"))}${line3("keep_emails", i18n$t("team.emails"))}</div><//>`;
+  return lib_core$html`<${ui_base$Section} title=${i18n$t("team.retention")}><p class="ink2 t13r prose">${i18n$t("team.retentionText")}</p><div class="fields fields--under">${line2("keep_content", i18n$t("team.content"))}${line2("keep_emails", i18n$t("team.emails"))}</div><//>`;
 }
 function spanWord(span) {
   const m = /^(\d+)(h|d|w|y)$/.exec(span);
@@ -1724,7 +2163,7 @@ function Team() {
 }
 function People({ stamp, invite }) {
   const list = api$useList("/members");
-  const columns2 = [
+  const columns = [
     { name: i18n$t("team.person"), class: "cell-name cell-cut", cell: (m) => lib_core$html`<bdi class="medium">${m.name || m.email}</bdi>${m.id === state$me.value.id && lib_core$html` <span class="badge">${i18n$t("team.you")}</span>`}<span class="cell-sub">${m.name && lib_core$html`<bdi>${m.email}</bdi> `}${i18n$t(`roles.${m.role}`)}</span>` },
     { name: i18n$t("signIn.email"), class: "cell-cut hide-s", cell: (m) => lib_core$html`<bdi class="muted">${m.email}</bdi>` },
     { name: i18n$t("team.role"), class: "w-state hide-s", cell: (m) => i18n$t(`roles.${m.role}`) },
@@ -1732,7 +2171,7 @@ function People({ stamp, invite }) {
     { name: i18n$t("team.seen"), class: "w-age num drop-2", cell: (m) => m.last_seen_at ? lib_core$html`<${ui_base$Time} at=${m.last_seen_at} />` : lib_core$html`<span class="muted">${i18n$t("team.never")}</span>` },
     { name: i18n$t("ui.acts"), hide: true, class: "w-acts num", cell: (m) => lib_core$html`<${ui_float$Menu} kind="quiet" label=${`${i18n$t("ui.acts")}: ${m.name || m.email}`} items=${acts(m, list)} />` }
   ];
-  return lib_core$html`<${ui_list$Table} list=${list} columns=${columns2} label=${i18n$t("team.people")} empty=${null} /><${Invitations} key=${stamp} invite=${invite} />`;
+  return lib_core$html`<${ui_list$Table} list=${list} columns=${columns} label=${i18n$t("team.people")} empty=${null} /><${Invitations} key=${stamp} invite=${invite} />`;
 }
 function acts(m, list) {
   const mine = m.id === state$me.value.id;
@@ -1774,7 +2213,7 @@ function Invitations({ invite }) {
     await api$api.del(paths$encoded`/invitations/${i.id}`);
     await list.reload();
   }, i18n$t("team.takenBack", { email: i.email }));
-  const columns2 = [
+  const columns = [
     { name: i18n$t("signIn.email"), class: "cell-name cell-cut", cell: (i) => lib_core$html`<bdi>${i.email}</bdi><span class="cell-sub">${i18n$t(`roles.${i.role}`)}</span>` },
     { name: i18n$t("team.role"), class: "w-state hide-s", cell: (i) => i18n$t(`roles.${i.role}`) },
     { name: i18n$t("team.invited"), class: "w-age num hide-s", cell: (i) => lib_core$html`<${ui_base$Time} at=${i.created_at} />` },
@@ -1782,7 +2221,7 @@ function Invitations({ invite }) {
     { name: i18n$t("ui.acts"), hide: true, class: "w-acts num", cell: (i) => lib_core$html`<${ui_float$Menu} kind="quiet" label=${`${i18n$t("ui.acts")}: ${i.email}`} items=${[{ icon: "link", name: i18n$t("team.again"), run: () => invite(i) }, { icon: "x", name: i18n$t("team.takeBack"), danger: true, run: () => takeBack(i) }]} />` }
   ];
   return lib_core$html`<div class="page page--invited"><${ui_base$Section} title=${i18n$t("team.invitations")}>${list.page && !list.rows.length && lib_core$html`<p class="muted t13r">${i18n$t("team.noInvitations")}</p>`}<//></div>
-	<${ui_list$Table} list=${list} columns=${columns2} label=${i18n$t("team.invitations")} empty=${null} />`;
+	<${ui_list$Table} list=${list} columns=${columns} label=${i18n$t("team.invitations")} empty=${null} />`;
 }
 function Invite({ close, email: before }) {
   const [email, setEmail] = lib_core$useState(before?.email ?? "");
@@ -1807,7 +2246,7 @@ var TeamsSections = ({ at }) => lib_core$html`<${ui_base$Sections} label=${i18n$
 function Teams() {
   const list = api$useList("/teams", {}, { team: null });
   const open = (Body, of) => ui_float$dialog((close) => lib_core$html`<${Body} close=${close} of=${of} list=${list} />`);
-  const columns2 = [
+  const columns = [
     { name: i18n$t("teams.name"), class: "cell-name cell-cut", cell: (one) => lib_core$html`<bdi class="medium">${one.name}</bdi>${state$me.value.teams.some((mine) => mine.id === one.id) && lib_core$html` <span class="badge">${i18n$t("teams.mine")}</span>`}<span class="cell-sub">${planWord(one)}${one.suspended && one.reason ? ` · ${one.reason}` : ""}</span>` },
     { name: i18n$t("audit.id"), hide: true, class: "w-team drop-1", cell: (one) => lib_core$html`<${ui_base$Id} of=${one.id} />` },
     { name: i18n$t("teams.plan"), class: "w-team hide-s", cell: planWord },
@@ -1821,8 +2260,8 @@ function Teams() {
       { icon: "trash", name: i18n$t("teams.delete"), danger: true, run: () => open(Delete, one) }
     ]} />` }
   ];
-  return lib_core$html`<${ui_base$Head} title=${i18n$t("teams.title")}><${ui_base$Button} kind="primary" icon="plus" onClick=${() => void open(Add)}>${i18n$t("teams.add")}<//><//><${TeamsSections} at="/operator/teams" />
-	<${ui_list$Table} list=${list} columns=${columns2} label=${i18n$t("teams.label")} empty=${lib_core$html`<${ui_base$Empty} icon="teams" title=${i18n$t("teams.empty")} act=${lib_core$html`<${ui_base$Button} icon="plus" onClick=${() => void open(Add)}>${i18n$t("teams.add")}<//>`} />`} />`;
+  return lib_core$html`<${ui_base$Head} title=${i18n$t("teams.title")}><${ui_base$Button} kind="primary" icon="plus" onClick=${() => void open(Add2)}>${i18n$t("teams.add")}<//><//><${TeamsSections} at="/operator/teams" />
+	<${ui_list$Table} list=${list} columns=${columns} label=${i18n$t("teams.label")} empty=${lib_core$html`<${ui_base$Empty} icon="teams" title=${i18n$t("teams.empty")} act=${lib_core$html`<${ui_base$Button} icon="plus" onClick=${() => void open(Add2)}>${i18n$t("teams.add")}<//>`} />`} />`;
 }
 var planWord = (one) => state$me.value.mode !== "cloud" ? i18n$t("teams.noLimits") : one.included === null ? i18n$t(`teams.plans.${one.plan}`) : i18n$t("teams.monthly", { plan: i18n$t(`teams.plans.${one.plan}`), n: one.included });
 var Sends = ({ title, form, close, act, fields: fields2, kind = "primary", held = false, children }) => lib_core$html`<${ui_float$DialogBody} title=${title} onSubmit=${() => held || form.submit()} acts=${lib_core$html`<${ui_base$Button} kind="quiet" onClick=${() => close()}>${i18n$t("ui.cancel")}<//><${ui_base$Button} type="submit" kind=${kind} disabled=${held} busy=${form.busy}>${act}<//>`}><${gate$Said} form=${form} fields=${fields2} />${children}<//>`;
@@ -1830,7 +2269,7 @@ async function patch(of, change, list) {
   await api$api.patch(paths$encoded`/teams/${of.id}`, change, { team: null });
   await list.reload();
 }
-function Add({ close, list }) {
+function Add2({ close, list }) {
   const [name, setName] = lib_core$useState("");
   const form = gate$useForm(async () => {
     await api$api.post("/teams", { name: name.trim() }, { team: null });
@@ -1889,32 +2328,102 @@ function Delete({ close, of, list }) {
   return lib_core$html`<${Sends} title=${i18n$t("teams.deleteTitle", { name: of.name })} form=${form} close=${close} act=${i18n$t("teams.deleteAct")} kind="danger-solid" held=${name !== of.name}><p>${i18n$t("teams.deleteText")}</p><${ui_base$Input} label=${i18n$t("teams.name")} placeholder=${of.name} autocomplete="off" value=${name} onInput=${setName} autofocus /><//>`;
 }
 
+// module:test-data.js
+var place = (id) => `mailer.draft.${id}.data`;
+function testData(id) {
+  try {
+    return JSON.parse(localStorage.getItem(place(id)) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+function keepTestData(id, values2) {
+  try {
+    localStorage.setItem(place(id), JSON.stringify(values2));
+  } catch {
+  }
+}
+var typeOf = (value) => Array.isArray(value) ? "list" : value && typeof value === "object" ? "object" : ["number", "boolean"].includes(typeof value) ? typeof value : "string";
+function shapeOf(value) {
+  const of = Array.isArray(value) ? value[0] : value;
+  if (of === void 0 || of === null) return [];
+  if (typeof of !== "object" || Array.isArray(of)) return [{ name: "", type: typeOf(of), items: shapeOf(of) }];
+  return Object.entries(of).filter(([name]) => /^\w+$/.test(name)).map(([name, member]) => ({ name, type: typeOf(member), items: Array.isArray(member) ? shapeOf(member) : void 0 }));
+}
+function withMembers(variables, values2) {
+  return variables.filter(({ key }) => key).flatMap(({ key, type, ...rest }) => {
+    const value = values2[key];
+    const own = { name: key, type, ...rest, ...type === "list" ? { items: shapeOf(value) } : {} };
+    if (type !== "object" || typeOf(value) !== "object") return [own];
+    return [own, ...shapeOf(value).map((member) => ({ ...member, name: `${key}.${member.name}` }))];
+  });
+}
+var editTestData = (values2) => ui_float$dialog((close) => lib_core$html`<${Data} values=${values2} close=${close} />`);
+function Data({ values: values2, close }) {
+  const [text, setText] = lib_core$useState(JSON.stringify(values2, null, 2));
+  const [wrong, say] = lib_core$useState("");
+  const done = () => {
+    try {
+      const read2 = JSON.parse(text);
+      if (typeOf(read2) !== "object") throw new SyntaxError(i18n$t("testData.object"));
+      close(read2);
+    } catch (e) {
+      say(e.message);
+    }
+  };
+  return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("testData.title")} onSubmit=${done} acts=${lib_core$html`<${ui_base$Button} onClick=${() => close()}>${i18n$t("ui.cancel")}<//><${ui_base$Button} type="submit" kind="primary">${i18n$t("testData.use")}<//>`}>
+		<p>${i18n$t("testData.text")}</p><${ui_base$Input} label=${i18n$t("testData.json")} lines="14" mono value=${text} onInput=${setText} error=${wrong} spellcheck="false" autofocus /><//>`;
+}
+
 // module:template-variables.js
-function standIns(variables, typed = {}) {
+var instead = { string: (key) => key, number: () => 1, boolean: () => true, list: () => [], object: () => ({}), html: (key) => `<b>${key}</b>` };
+function standIns(variables, values2 = {}) {
   const out = {};
   for (const { key, type, fallback_value: fallback } of variables) {
-    const value = typed[key] || (fallback === null || fallback === void 0 ? type === "number" ? "1" : key : "");
-    if (key && value) out[key] = type === "number" ? Number(value) : value;
+    const value = values2[key];
+    if (!key) continue;
+    if (value !== void 0 && value !== "") out[key] = type === "number" ? Number(value) : type === "string" || type === "html" ? String(value) : value;
+    else if (fallback === null || fallback === void 0) out[key] = (instead[type] ?? instead.string)(key);
   }
   return out;
+}
+function Value2({ of, value, set, edit }) {
+  const label = i18n$t("template.valueOf", { key: of.key });
+  if (of.type === "boolean") return lib_core$html`<${ui_base$Select} bare label=${label} value=${value === void 0 ? "" : String(value)} onChange=${(chosen) => set(chosen === "" ? void 0 : chosen === "true")} options=${[["", "–"], ["true", i18n$t("template.yes")], ["false", i18n$t("template.no")]]} />`;
+  if (of.type === "list" || of.type === "object") return lib_core$html`<button type="button" class="link-plain mono" onClick=${edit}><span class="vh">${label} </span>${typeOf(value) === of.type ? JSON.stringify(value) : i18n$t("testData.none")}</button>`;
+  return lib_core$html`<input class="input" aria-label=${label} value=${value ?? ""} onInput=${(e) => set(e.currentTarget.value)} />`;
+}
+function Fallback({ of, set }) {
+  if (of.type === "boolean") return lib_core$html`<${ui_base$Select} bare label=${i18n$t("template.fallback")} value=${String(of.fallback_value ?? "")} onChange=${(chosen) => set(chosen === "" ? null : chosen === "true")} options=${[["", i18n$t("template.fallbackNone")], ["true", i18n$t("template.yes")], ["false", i18n$t("template.no")]]} />`;
+  if (of.type === "list" || of.type === "object") return lib_core$html`<span class="muted">${i18n$t("template.fallbackNone")}</span>`;
+  return lib_core$html`<input class="input" aria-label=${i18n$t("template.fallback")} placeholder=${i18n$t("template.fallbackNone")} value=${of.fallback_value ?? ""} onInput=${(e) => set(e.currentTarget.value === "" ? null : e.currentTarget.value)} />`;
+}
+function undeclaredOf(value, all) {
+  const declared = /* @__PURE__ */ new Set([...builtIn, ...all.map((v) => v.key)]);
+  const texts = [value.subject, value.html, value.text].map((text) => text ?? "");
+  const plain2 = texts.flatMap((text) => used(text)).filter((v) => !v.broken && !declared.has(v.key) && !v.key.startsWith("contact.")).map(({ key }) => ({ key, type: "string" }));
+  const found = new Map([...plain2, ...value.syntax === "liquid" ? liquid$undeclaredIn(texts, declared) : []].map((v) => [v.key, v]));
+  return [...found.values()];
 }
 function Variables2({ draft, values: values2, setValues }) {
   const { value } = draft;
   const all = value.variables ?? [];
-  const undeclared = lib_core$useMemo(() => {
-    const declared = /* @__PURE__ */ new Set([...builtIn, ...all.map((v) => v.key)]);
-    return [...new Set([value.subject, value.html, value.text].flatMap((text2) => used(text2 ?? "")).filter((v) => !v.broken && !declared.has(v.key) && !v.key.startsWith("contact.")).map((v) => v.key))];
-  }, [value.subject, value.html, value.text, all]);
-  const set = (i, parts2) => draft.change({ variables: all.map((v, j) => i === j ? { ...v, ...parts2 } : v) });
-  const declare = () => draft.change({ variables: [...all, ...undeclared.map((key) => ({ key, type: "string", fallback_value: null }))] });
-  return lib_core$html`${undeclared.length > 0 && lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("template.undeclared", { n: undeclared.length, names: undeclared.join(", ") })}</span></span><${ui_base$Button} class="push" onClick=${declare}>${i18n$t("template.declare", { key: undeclared.length === 1 ? undeclared[0] : undeclared.length })}<//></div>`}
+  const undeclared = lib_core$useMemo(() => undeclaredOf(value, all), [value.subject, value.html, value.text, value.syntax, all]);
+  const types = ["string", "number", ...value.syntax === "liquid" ? ["boolean", "list", "object", "html"] : []];
+  const set = (i, parts3) => draft.change({ variables: all.map((v, j) => i === j ? { ...v, ...parts3 } : v) });
+  const declare = () => draft.change({ variables: [...all, ...undeclared.map((v) => ({ ...v, fallback_value: null }))] });
+  const edit = async () => {
+    const made = await editTestData({ ...standIns(all, values2), ...values2 });
+    if (made) setValues(made);
+  };
+  return lib_core$html`${undeclared.length > 0 && lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("template.undeclared", { n: undeclared.length, names: undeclared.map(({ key }) => key).join(", ") })}</span></span><${ui_base$Button} class="push" onClick=${declare}>${i18n$t("template.declare", { key: undeclared.length === 1 ? undeclared[0].key : undeclared.length })}<//></div>`}
 	<div class="vars-table"><table class="table stack-s"><caption class="vh">${i18n$t("template.variables")}</caption><thead><tr><th scope="col">${i18n$t("template.variable")}</th><th scope="col">${i18n$t("template.type")}</th><th scope="col">${i18n$t("template.fallback")}</th><th scope="col">${i18n$t("template.values")}</th><th scope="col"><span class="vh">${i18n$t("ui.acts")}</span></th></tr></thead><tbody>
 	${all.map((v, i) => lib_core$html`<tr key=${v.id ?? i}><td data-label=${i18n$t("template.variable")}><input class="input mono" aria-label=${i18n$t("template.variable")} value=${v.key} onInput=${(e) => set(i, { key: e.currentTarget.value.trim() })} /></td>
-		<td data-label=${i18n$t("template.type")}><${ui_base$Select} bare label=${i18n$t("template.type")} value=${v.type} onChange=${(type) => set(i, { type })} options=${[["string", i18n$t("template.string")], ["number", i18n$t("template.number")]]} /></td>
-		<td data-label=${i18n$t("template.fallback")}><input class="input" aria-label=${i18n$t("template.fallback")} placeholder=${i18n$t("template.fallbackNone")} value=${v.fallback_value ?? ""} onInput=${(e) => set(i, { fallback_value: e.currentTarget.value === "" ? null : e.currentTarget.value })} /></td>
-		<td data-label=${i18n$t("template.values")}><input class="input" aria-label=${i18n$t("template.valueOf", { key: v.key })} value=${values2[v.key] ?? ""} onInput=${(e) => setValues({ ...values2, [v.key]: e.currentTarget.value })} /></td>
+		<td data-label=${i18n$t("template.type")}><${ui_base$Select} bare label=${i18n$t("template.type")} value=${v.type} onChange=${(type) => set(i, { type, fallback_value: null })} options=${types.map((type) => [type, i18n$t(`visual.types.${type}`)])} /></td>
+		<td data-label=${i18n$t("template.fallback")}><${Fallback} of=${v} set=${(fallback) => set(i, { fallback_value: fallback })} /></td>
+		<td class="cell-cut" data-label=${i18n$t("template.values")}><${Value2} of=${v} value=${values2[v.key]} set=${(one) => setValues({ ...values2, [v.key]: one })} edit=${edit} /></td>
 		<td class="cell-acts"><${ui_base$Button} icon="x" kind="quiet" label=${i18n$t("template.remove", { key: v.key })} onClick=${() => draft.change({ variables: all.filter((_, j) => j !== i) })} /></td></tr>`)}</tbody></table>
-	<div class="row"><${ui_base$Button} icon="plus" kind="quiet" onClick=${() => draft.change({ variables: [...all, { key: "", type: "string", fallback_value: null }] })}>${i18n$t("template.add")}<//></div></div>`;
+	<div class="row"><${ui_base$Button} icon="plus" kind="quiet" onClick=${() => draft.change({ variables: [...all, { key: "", type: "string", fallback_value: null }] })}>${i18n$t("template.add")}<//>${all.length > 0 && lib_core$html`<${ui_base$Button} icon="code" kind="quiet" onClick=${edit}>${i18n$t("testData.title")}<//>`}</div></div>`;
 }
 
 // module:templates.js
@@ -1932,7 +2441,7 @@ function Templates() {
   const remove2 = async (row) => {
     if (await removeTemplate(row)) list.reload();
   };
-  return lib_core$html`<${ui_base$Head} title=${i18n$t("templates.title")}><${ui_list$Csv} path="/templates" name="templates" />${make}<//>
+  return lib_core$html`<${ui_base$Head} title=${i18n$t("templates.title")}><${ui_list$Csv} path="/templates" name="templates" />${make}<//><${template_sections$TemplateSections} at="templates" />
 	${list.error && !list.rows.length ? lib_core$html`<${ui_base$Failed} error=${list.error} retry=${list.reload} />` : list.loading ? lib_core$html`<${ui_base$Bones} />` : !list.rows.length ? lib_core$html`<${ui_base$Empty} icon="template" title=${i18n$t("templates.none")} act=${make}>${i18n$t("templates.noneText")}<//>` : lib_core$html`<ul class="gallery">${list.rows.map((row) => lib_core$html`<li key=${row.id}><${Thumb} of=${row} /><div class="gallery-text"><a class="cut medium" href=${router$base + paths$encoded`/templates/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><${ui_float$Menu} kind="quiet" label=${i18n$t("templates.actsOf", { name: row.name })} items=${[
     { icon: "edit", name: i18n$t("templates.edit"), href: router$base + paths$encoded`/templates/${row.id}` },
     { icon: "copy", name: i18n$t("templates.duplicate"), run: () => duplicateTemplate(row.id) },
@@ -1978,7 +2487,7 @@ function New2({ close }) {
   const shown3 = alias ?? name.toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60);
   const make = async () => {
     try {
-      const made = await api$api.post("/templates", { name: name.trim(), subject: name.trim(), html: beginning2, ...isVisual(start) ? { design: designOf(start, { broadcast: false }) } : {}, variables: variablesOf(start), ...shown3 ? { alias: shown3 } : {} });
+      const made = await api$api.post("/templates", { name: name.trim(), syntax: "liquid", subject: name.trim(), html: beginning2, ...starters$hasDesign(start) ? { design: starters$designOf(start, { broadcast: false }) } : {}, variables: starters$variablesOf(start), ...shown3 ? { alias: shown3 } : {} });
       close();
       router$go(paths$encoded`/templates/${made.id}`);
     } catch (e) {
@@ -1989,7 +2498,7 @@ function New2({ close }) {
   return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("templates.new")} onSubmit=${make} acts=${lib_core$html`<${ui_base$Button} onClick=${() => close()}>${i18n$t("ui.cancel")}<//><${ui_base$Button} type="submit" kind="primary" disabled=${!name.trim()}>${i18n$t("templates.create")}<//>`}>
 		<${ui_base$Input} label=${i18n$t("templates.name")} value=${name} onInput=${setName} autofocus maxlength="255" />
 		<${ui_base$Input} label=${i18n$t("templates.alias")} hint=${i18n$t("templates.aliasHint")} mono value=${shown3} onInput=${setAlias} error=${wrong} />
-		<${Start} value=${start} onChange=${setStart} options=${["announcement", "digest", "receipt", "blank", "html"]} /><//>`;
+		<${starters$Start} value=${start} onChange=${setStart} options=${["announcement", "digest", "receipt", "blank", "mjml", "html"]} /><//>`;
 }
 
 // module:webhook-parts.js
@@ -2018,16 +2527,21 @@ function Secret({ secret, close }) {
 		<div class="secret"><code>${secret}</code><${ui_base$Button} kind="primary" icon=${done ? "check" : "copy"} onClick=${async () => setDone(await ui_base$copy(secret))}>${i18n$t(done ? "ui.copied" : "ui.copy")}<//></div><//>`;
 }
 export {
+  Blocks as blocks$default,
+  removeBlock as blocks$removeBlock,
+  saveBlock as blocks$saveBlock,
   Brand as brand$Brand,
   BroadcastStatus as broadcasts$BroadcastStatus,
   cancel as broadcasts$cancel,
   create as broadcasts$create,
   Broadcasts as broadcasts$default,
   duplicate as broadcasts$duplicate,
-  pageOf as broadcasts$pageOf,
+  pageOf2 as broadcasts$pageOf,
   pause as broadcasts$pause,
   unschedule as broadcasts$unschedule,
   Lint as composer$Lint,
+  Part as composer$Part,
+  Refused as composer$Refused,
   Composer as composer$default,
   useKnown as composer$useKnown,
   Checks as composer_checks$Checks,
@@ -2040,6 +2554,7 @@ export {
   without as composer_variables$without,
   Versions as composer_versions$Versions,
   consent as consent_words$consent,
+  Convert as convert$Convert,
   consentOf as csv_head$consentOf,
   countRows as csv_head$countRows,
   headOf as csv_head$headOf,
@@ -2053,6 +2568,18 @@ export {
   Health as health$default,
   HostedPages as hosted_pages$HostedPages,
   Shown as hosted_pages$Shown,
+  DropImages as image_library$DropImages,
+  InsertImage as image_library$InsertImage,
+  NoImages as image_library$NoImages,
+  Picture as image_library$Picture,
+  Weight as image_library$Weight,
+  accepted as image_library$accepted,
+  describe as image_library$describe,
+  embedded as image_library$embedded,
+  insertFiles as image_library$insertFiles,
+  lookAt as image_library$lookAt,
+  pickImage as image_library$pickImage,
+  upload as image_library$upload,
   Mapping as import_new$Mapping,
   ImportStatus as imports$ImportStatus,
   Imports as imports$default,
@@ -2063,6 +2590,14 @@ export {
   KeySections as keys$KeySections,
   Keys as keys$default,
   may as keys$may,
+  languageName as language_names$languageName,
+  Languages as languages$Languages,
+  addLanguage as languages$addLanguage,
+  inLanguage as languages$inLanguage,
+  languagesOf as languages$languagesOf,
+  missing as languages$missing,
+  MJML as mjml$MJML,
+  looksLikeMJML as mjml$looksLikeMJML,
   usePost as plan$usePost,
   RelaySections as reports$RelaySections,
   Reports as reports$default,
@@ -2078,10 +2613,6 @@ export {
   useNames as segment_builder$useNames,
   snippet as snippets$snippet,
   tongues2 as snippets$tongues,
-  Start as starters$Start,
-  designOf as starters$designOf,
-  isVisual as starters$isVisual,
-  variablesOf as starters$variablesOf,
   TeamSections as team$TeamSections,
   closed as team$closed,
   Team as team$default,
@@ -2094,16 +2625,25 @@ export {
   Templates as templates$default,
   duplicateTemplate as templates$duplicateTemplate,
   removeTemplate as templates$removeTemplate,
+  editTestData as test_data$editTestData,
+  keepTestData as test_data$keepTestData,
+  shapeOf as test_data$shapeOf,
+  testData as test_data$testData,
+  typeOf as test_data$typeOf,
+  withMembers as test_data$withMembers,
   CodeEditor as ui_code_editor$CodeEditor,
+  Refusal as ui_code_editor$Refusal,
   builtIn as variables$builtIn,
   findings as variables$findings,
   nearest as variables$nearest,
   used as variables$used,
+  Frame as visual$Frame,
   Visual as visual$Visual,
   Warning as visual$Warning,
   byHand as visual$byHand,
+  isMJML as visual$isMJML,
   partOf as visual$partOf,
-  parts as visual$parts,
+  parts2 as visual$parts,
   Events as webhook_parts$Events,
   groups as webhook_parts$groups,
   keepSecret as webhook_parts$keepSecret

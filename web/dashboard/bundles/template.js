@@ -5,16 +5,25 @@ import { lib_core$Fragment, lib_core$batch, lib_core$cloneElement, lib_core$comp
 import { api$ApiError, api$address, api$api, api$forget, api$proof, api$request, api$silent, api$useGet, api$useList } from "./app.js";
 
 // shared:composer.js
-import { composer$Lint, composer$default, composer$useKnown } from "./shared.js";
+import { composer$Lint, composer$Part, composer$Refused, composer$default, composer$useKnown } from "./shared.js";
 
 // shared:composer-versions.js
 import { composer_versions$Versions } from "./shared.js";
 
+// shared:convert.js
+import { convert$Convert } from "./shared.js";
+
 // shared:drafts.js
-import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$useDraft } from "./app.js";
+import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$placeOf, drafts$useDraft } from "./app.js";
 
 // shared:i18n.js
 import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";
+
+// shared:image-library.js
+import { image_library$DropImages, image_library$InsertImage, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$describe, image_library$embedded, image_library$insertFiles, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
+
+// shared:languages.js
+import { languages$Languages, languages$addLanguage, languages$inLanguage, languages$languagesOf, languages$missing } from "./shared.js";
 
 // shared:paths.js
 import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
@@ -157,20 +166,23 @@ import { template_variables$Variables, template_variables$standIns } from "./sha
 // shared:templates.js
 import { templates$default, templates$duplicateTemplate, templates$removeTemplate } from "./shared.js";
 
-// shared:ui/code-editor.js
-import { ui_code_editor$CodeEditor } from "./shared.js";
-
 // shared:ui/float.js
 import { ui_float$DialogBody, ui_float$Dialogs, ui_float$Menu, ui_float$Toasts, ui_float$attempt, ui_float$confirm, ui_float$dialog, ui_float$toast, ui_float$useAsked } from "./app.js";
 
 // shared:ui/frame.js
 import { ui_frame$Paper } from "./app.js";
 
+// shared:test-data.js
+import { test_data$editTestData, test_data$keepTestData, test_data$shapeOf, test_data$testData, test_data$typeOf, test_data$withMembers } from "./shared.js";
+
 // shared:variables.js
 import { variables$builtIn, variables$findings, variables$nearest, variables$used } from "./shared.js";
 
+// shared:variants.js
+import { variants$mergedVariants, variants$variantsOf } from "./app.js";
+
 // shared:visual.js
-import { visual$Visual, visual$Warning, visual$byHand, visual$partOf, visual$parts } from "./shared.js";
+import { visual$Frame, visual$Visual, visual$Warning, visual$byHand, visual$isMJML, visual$partOf, visual$parts } from "./shared.js";
 
 // module:template.js
 function TemplatePage({ params }) {
@@ -180,8 +192,10 @@ function TemplatePage({ params }) {
   if (!data) return lib_core$html`<${ui_base$Head} title=${i18n$t("template.title")} path=${path} /><${ui_base$Bones} />`;
   return lib_core$html`<${Draft} key=${data.id} of=${data} path=${path} />`;
 }
-function body(changed) {
-  const out = { ...changed };
+var translated = ["subject", "html"];
+function body(changed, value, base) {
+  const out = { ...changed, ..."html" in changed && value.design ? { design: value.design } : {} };
+  if (out.variants) out.variants = variants$variantsOf(out.variants, base.variants, ["subject", "html", "text", "design"]);
   for (const name of ["alias", "from", "subject", "design"]) if (out[name] === "") out[name] = null;
   for (const name of ["html", "name"]) if (name in out && !out[name].trim()) delete out[name];
   if (out.variables) out.variables = out.variables.filter((v) => v.key).map(({ key, type, fallback_value: fallback }) => ({ key, type, ...fallback === null || fallback === void 0 || fallback === "" ? {} : { fallback_value: type === "number" ? Number(fallback) : String(fallback) } }));
@@ -192,15 +206,24 @@ function Draft({ of, path }) {
   const draft = drafts$useDraft({ id: of.id, path: paths$encoded`/templates/${of.id}`, server: of, revision: (answer) => answer.current_version_id, body });
   const { value } = draft;
   const [side, setSide] = lib_core$useState("preview");
-  const [values, setValues] = lib_core$useState(
-    /** @type {Record<string, string>} */
-    {}
-  );
+  const [chosen, setAt] = lib_core$useState("");
+  const at = value.variants?.[chosen] ? chosen : "";
+  const mine = languages$inLanguage(draft, at);
+  const [values, put] = lib_core$useState(() => test_data$testData(of.id));
+  const setValues = (now) => {
+    put(now);
+    test_data$keepTestData(of.id, now);
+  };
   const [state, setState] = lib_core$useState({ status: of.status, unpublished: of.has_unpublished_versions });
   lib_core$useEffect(() => {
     if (draft.answer) setState({ status: draft.answer.status, unpublished: draft.answer.has_unpublished_versions });
   }, [draft.answer]);
   const typed = lib_core$useMemo(() => template_variables$standIns(value.variables ?? [], values), [value.variables, values]);
+  const asked = lib_core$useRef(
+    /** @type {any} */
+    {}
+  );
+  if (!draft.unsaved) asked.current = { variables: typed, ...at ? { language: at } : {} };
   const publish = () => ui_float$attempt(async () => {
     if (!await draft.save()) return;
     const answer = await api$api.post(paths$encoded`/templates/${of.id}/publish`);
@@ -210,25 +233,28 @@ function Draft({ of, path }) {
   const clean = state.status === "published" && !state.unpublished && !draft.unsaved;
   return lib_core$html`<${ui_base$Head} title=${value.name} path=${path} note=${lib_core$html`<${ui_base$Status} of=${state.status} word=${state.status === "published" && !clean ? i18n$t("template.unpublished") : void 0} /><${drafts$Saved} draft=${draft} />`}>
 		<${ui_float$Menu} label=${i18n$t("ui.acts")} items=${[
+    { icon: "globe", name: i18n$t("languages.add"), run: () => languages$addLanguage(draft, setAt) },
     { icon: "code", name: i18n$t("template.call"), run: () => setSide("call") },
     { icon: "history", name: i18n$t("composer.versions"), run: () => setSide("versions") },
     { icon: "copy", name: i18n$t("template.duplicate"), run: () => templates$duplicateTemplate(of.id) },
     { icon: "trash", name: i18n$t("template.delete"), danger: true, run: async () => await templates$removeTemplate(value) && router$go("/templates", { replace: true }) }
   ]} />
-		<${ui_base$Button} icon="mail" onClick=${async () => await draft.save() && ui_float$dialog((close) => lib_core$html`<${Test} of=${value} values=${typed} close=${close} />`)}>${i18n$t("template.test")}<//>
+		<${ui_base$Button} icon="mail" onClick=${async () => await draft.save() && ui_float$dialog((close) => lib_core$html`<${Test} of=${value} language=${at} values=${typed} close=${close} />`)}>${i18n$t("template.test")}<//>
 		<${ui_base$Button} kind="primary" disabled=${clean} onClick=${publish}>${i18n$t(clean ? "template.published" : "template.publish")}<//><//>
 	<${drafts$Left} draft=${draft} />
-	<${Meta} draft=${draft} />
-	<div class="bench"><${Writing} draft=${draft} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
-	${side === "versions" ? lib_core$html`<${composer_versions$Versions} draft=${draft} fields=${["subject", "html", "text"]} close=${() => setSide("preview")} />` : side === "call" ? lib_core$html`<${Call} of=${value} published=${state.status === "published"} values=${typed} close=${() => setSide("preview")} />` : lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/templates/${of.id}/render`} body=${{ variables: typed }} stamp=${`${draft.saved} ${JSON.stringify(values)}`} />`}</div>`;
+	<${languages$Languages} draft=${draft} at=${at} names=${translated} onChange=${setAt} />
+	<${Meta} draft=${draft} mine=${mine} />
+	<div class="bench"><${Writing} draft=${mine} whole=${draft} setAt=${setAt} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
+	${side === "versions" ? lib_core$html`<${composer_versions$Versions} draft=${draft} fields=${["subject", "html", "text"]} close=${() => setSide("preview")} />` : side === "call" ? lib_core$html`<${Call} of=${value} published=${state.status === "published"} values=${typed} close=${() => setSide("preview")} />` : lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/templates/${of.id}/render`} body=${asked.current} stamp=${`${draft.saved} ${JSON.stringify(asked.current)}`} />`}</div>`;
 }
-function Meta({ draft }) {
-  const { value } = draft;
-  const line = (name, more = {}) => lib_core$html`<dt><label for=${`t-${name}`}>${i18n$t(`template.${name}`)}</label></dt><dd><input class=${`input ${more.mono ? "mono" : ""}`} id=${`t-${name}`} value=${value[name] ?? ""} aria-invalid=${more.needed && !value[name]?.trim() ? "true" : void 0} placeholder=${more.hint} onInput=${(e) => draft.change({ [name]: e.currentTarget.value })} />
+function Meta({ draft, mine }) {
+  const { value } = mine;
+  const varies = (name) => mine.language && translated.includes(name);
+  const line = (name, more = {}) => lib_core$html`<dt><label for=${`t-${name}`}>${i18n$t(`template.${name}`)}</label></dt><dd><input class=${`input ${more.mono ? "mono" : ""}`} id=${`t-${name}`} value=${value[name] ?? ""} aria-invalid=${more.needed && !value[name]?.trim() ? "true" : void 0} placeholder=${varies(name) && draft.value[name] || more.hint} onInput=${(e) => mine.change({ [name]: e.currentTarget.value || (varies(name) ? null : "") })} />
 		${more.needed && !value[name]?.trim() && lib_core$html`<span class="note bad" role="alert">${i18n$t("composer.needed")}</span>`}</dd>`;
   return lib_core$html`<dl class="meta">${line("name", { needed: true })}${line("alias", { mono: true, hint: i18n$t("templates.aliasHint") })}${line("from", { hint: i18n$t("template.optional") })}${line("subject", { hint: i18n$t("template.optional") })}</dl>`;
 }
-function Writing({ draft, values, setValues, side, setSide }) {
+function Writing({ draft, whole, setAt, values, setValues, side, setSide }) {
   const { value } = draft;
   const [chosen, setPart] = lib_core$useState(
     /** @type {string|null} */
@@ -239,27 +265,27 @@ function Writing({ draft, values, setValues, side, setSide }) {
     /** @type {any} */
     null
   );
-  const text = value[part] ?? "";
-  const declared = lib_core$useMemo(() => (value.variables ?? []).map((v) => v.key), [value.variables]);
-  const find = lib_core$useMemo(() => (now) => variables$findings(now, [...variables$builtIn, ...declared], "variable"), [declared]);
-  const mend = lib_core$useMemo(() => (now) => find(now).filter((f) => f.fix || f.broken), [find]);
-  const known = lib_core$useMemo(() => [...(value.variables ?? []).map((v) => ({ name: v.key, detail: v.fallback_value === null || v.fallback_value === void 0 ? "" : i18n$t("editor.else", { text: v.fallback_value }) })), ...variables$builtIn.map((name) => ({ name }))], [value.variables]);
-  return lib_core$html`<section aria-label=${part === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part} onChange=${setPart} options=${visual$parts(value)} /><span class="push"></span>
+  const names = lib_core$useMemo(() => [...variables$builtIn, ...(value.variables ?? []).map((v) => v.key)], [value.variables]);
+  const declared = lib_core$useMemo(() => test_data$withMembers(value.variables ?? [], values).map(({ fallback_value: fallback, ...v }) => ({ ...v, detail: fallback === null || fallback === void 0 ? "" : i18n$t("editor.else", { text: fallback }) })), [value.variables, values]);
+  const known = lib_core$useMemo(() => [...declared.filter(({ name, type }) => !name.includes(".") && (type === "string" || type === "number")), ...variables$builtIn.map((name) => ({ name, type: "string" }))], [declared]);
+  return lib_core$html`<section aria-label=${part === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part} onChange=${setPart} options=${visual$parts(value)} />${part === "html" && lib_core$html`<${image_library$InsertImage} editor=${editor} />`}<span class="push"></span>
 		<${ui_base$Button} kind="quiet" icon="code" aria-pressed=${String(side === "call")} onClick=${() => setSide(side === "call" ? "preview" : "call")}>${i18n$t("template.call")}<//>
 		<${ui_base$Button} kind="quiet" icon="history" aria-pressed=${String(side === "versions")} onClick=${() => setSide(side === "versions" ? "preview" : "versions")}>${i18n$t("composer.versions")}<//></div>
-	${part === "visual" ? lib_core$html`<${visual$Visual} draft=${draft} known=${known} />` : part === "text" && value.text === null ? lib_core$html`<div class="empty"><${ui_base$Icon} name="list" /><h3>${i18n$t("composer.textMade")}</h3><p>${i18n$t("composer.textMadeText")}</p><div class="row"><${ui_base$Button} icon="edit" onClick=${() => draft.change({ text: "" })}>${i18n$t("composer.textOwn")}<//></div></div>` : lib_core$html`<${ui_code_editor$CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${i18n$t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => part === "html" ? visual$byHand(draft, now, () => setPart("visual")) : draft.change({ text: now })} />
-		${part === "html" && lib_core$html`<${visual$Warning} value=${value} />`}
-		${part === "text" && lib_core$html`<div class="vars"><span>${i18n$t("composer.textIs")}</span><${ui_base$Button} class="push" onClick=${() => draft.change({ text: null })}>${i18n$t("composer.textRemake")}<//></div>`}
-		<${composer$Lint} text=${text} find=${mend} editor=${editor} />`}
+	<${composer$Part} draft=${draft} part=${part} setPart=${setPart} editor=${editor} known=${known} liquid=${declared} names=${names} kind="variable" mended />
+	<${composer$Refused} draft=${whole} at=${draft.language} part=${part} editor=${editor} show=${(place) => {
+    setAt(place.language);
+    setPart(place.field === "text" ? "text" : "html");
+  }} />
+	<${image_library$Weight} value=${value} /><${convert$Convert} draft=${whole} />
 	<${template_variables$Variables} draft=${draft} values=${values} setValues=${setValues} /></section>`;
 }
-function Test({ of, values, close }) {
+function Test({ of, language, values, close }) {
   const [to, setTo] = lib_core$useState(state$me.value?.email ?? "");
   const [from, setFrom] = lib_core$useState(of.from ?? "");
   const [wrong, setWrong] = lib_core$useState("");
   const send = async () => {
     try {
-      const made = await api$api.read(paths$encoded`/templates/${of.id}/render`, { variables: values });
+      const made = await api$api.read(paths$encoded`/templates/${of.id}/render`, { variables: values, ...language ? { language } : {} });
       const sent = await api$api.post("/emails", { from, to: to.split(/[\s,;]+/).filter(Boolean), subject: made.subject ?? of.name, html: made.html, text: made.text });
       close();
       ui_float$toast(i18n$t("composer.testSent", { n: 1 }), { href: router$base + paths$encoded`/emails/${sent.id}`, word: i18n$t("composer.testSee") });

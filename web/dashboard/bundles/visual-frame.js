@@ -871,38 +871,57 @@ function bt(t) {
 }
 var an = bt.bind(K);
 
-// module:visual-nodes.js
-import { Anchor, Divider, EmailNode, EmailTheming, Heading, Img, Link, StarterKit, jsx } from "./lib/visual.js";
-var spelled = ({ key, fallback }) => `{{{${key}${fallback === null || fallback === void 0 ? "" : `|${fallback}`}}}}`;
-var placeholder = /\{\{\{\s*((?:contact\.)?\w+)\s*(?:\|([^{}]*))?\}\}\}/;
-var variableOf = (match) => ({ key: match[1], fallback: match[2] === void 0 ? null : match[2].trim() });
-var Variable = EmailNode.create({
-  name: "variable",
-  group: "inline",
-  inline: true,
-  atom: true,
-  selectable: true,
-  addAttributes: () => ({ key: { default: "FIRST_NAME" }, fallback: { default: null } }),
-  parseHTML: () => [{ tag: "span[data-variable]", getAttrs: (element) => variableOf(element.dataset.variable.match(placeholder) ?? [null, "FIRST_NAME"]) }],
-  renderHTML: ({ node }) => ["span", { class: "chip", "data-variable": spelled(node.attrs), title: spelled(node.attrs) }, node.attrs.key.replace(/^contact\./, "")],
-  renderText: ({ node }) => spelled(node.attrs),
-  addInputRules() {
-    return [{
-      find: new RegExp(`${placeholder.source}$`),
-      undoable: true,
-      handler: ({ range, match, chain }) => void chain().deleteRange(range).insertContentAt(range.from, { type: "variable", attrs: variableOf(match) }).run()
-    }];
-  },
-  renderToReactEmail: ({ node }) => spelled({ fallback: null, ...node.attrs })
-});
-var Image = EmailNode.create({
+// module:visual-images.js
+import { Anchor, closeHistory, EmailNode, Img, jsx } from "./lib/visual.js";
+var looks = /* @__PURE__ */ new Map();
+var views = /* @__PURE__ */ new Set();
+function show(src, data) {
+  looks.set(src, data);
+  views.forEach((paint) => paint());
+}
+function box(attrs, words, ask) {
+  const { src, alt } = attrs;
+  if (/\/i\/[^/]+$/.test(src) && !looks.has(src)) {
+    looks.set(src, "");
+    ask(src);
+  }
+  const span = (text, className) => Object.assign(document.createElement("span"), { textContent: text, className });
+  const shown = looks.get(src);
+  if (shown) {
+    const image = Object.assign(document.createElement("img"), { src: shown, alt });
+    if (attrs.width) image.width = Number(attrs.width);
+    return [image, ...alt ? [] : [span(words.altNone, "visual-note")]];
+  }
+  return src ? [span(alt || words.altNone, "medium"), span(src, "cut")] : [span(words.imageNone, "medium")];
+}
+var imageOf = (words, ask) => EmailNode.create({
   name: "image",
   group: "block",
   atom: true,
   draggable: true,
-  addAttributes: () => ({ src: { default: "" }, alt: { default: "" }, width: { default: null }, alignment: { default: "left" }, href: { default: null } }),
-  parseHTML: () => [{ tag: "div[data-image]" }, { tag: 'img[src^="https://"]', getAttrs: (element) => ({ src: element.getAttribute("src"), alt: element.getAttribute("alt") ?? "" }) }],
-  renderHTML: ({ node }) => ["div", { class: "visual-image", "data-image": "" }, ["span", { class: "medium" }, node.attrs.alt || "–"], ["span", { class: "cut" }, node.attrs.src || "https://"]],
+  addAttributes: () => Object.fromEntries(Object.entries({ src: "", alt: "", width: null, alignment: "left", href: null }).map(([name, value]) => [name, { default: value, rendered: false }])),
+  parseHTML: () => [{ tag: "div[data-image]", getAttrs: (element) => JSON.parse(element.dataset.image || "{}") }, { tag: 'img[src^="https://"]', getAttrs: (element) => ({ src: element.getAttribute("src"), alt: element.getAttribute("alt") ?? "" }) }],
+  renderHTML: ({ node }) => ["div", { "data-image": JSON.stringify(node.attrs) }, node.attrs.alt],
+  addNodeView: () => ({ node }) => {
+    const dom = document.createElement("div");
+    let now = node;
+    const paint = () => {
+      dom.className = `visual-image ${looks.get(now.attrs.src) ? "visual-image--shown" : ""} align-${now.attrs.alignment}`;
+      dom.replaceChildren(...box(now.attrs, words, ask));
+    };
+    views.add(paint);
+    paint();
+    return {
+      dom,
+      update: (next) => {
+        if (next.type !== now.type) return false;
+        now = next;
+        paint();
+        return true;
+      },
+      destroy: () => views.delete(paint)
+    };
+  },
   renderToReactEmail: ({ node, style }) => {
     const { src, alt, width, alignment, href } = node.attrs;
     if (!src) return null;
@@ -911,13 +930,159 @@ var Image = EmailNode.create({
     return href ? jsx(Anchor, { href, children: image }) : image;
   }
 });
-var mayLead = (href) => /^(https?:\/\/|mailto:|tel:|\{\{\{)\S+$/i.test(href);
+var waiting = [];
+var count = 0;
+var uploading = () => waiting.map(({ name }) => name);
+function forget() {
+  waiting = [];
+}
+function follow(transaction) {
+  for (const one of waiting) one.at = transaction.mapping.map(one.at);
+}
+var imagesIn = (data) => [...data?.files ?? []].filter(({ type }) => type.startsWith("image/"));
+function taking(tell2) {
+  const take = (files, at2) => {
+    for (const file of files) {
+      waiting.push({ id: ++count, at: at2, name: file.name });
+      tell2({ kind: "upload", id: count, file });
+    }
+    return files.length > 0;
+  };
+  return {
+    // Text with a picture, as word processors have it, is pasted as text.
+    handlePaste: (view, e) => !e.clipboardData?.getData("text/plain") && take(imagesIn(e.clipboardData), view.state.selection.to),
+    handleDrop: (view, e) => {
+      const files = imagesIn(e.dataTransfer);
+      if (files.length) e.preventDefault();
+      return take(files, view.posAtCoords({ left: e.clientX, top: e.clientY })?.pos ?? view.state.selection.to);
+    }
+  };
+}
+function arrived(editor2, id, image) {
+  const one = waiting.find((of) => of.id === id);
+  waiting = waiting.filter((of) => of !== one);
+  if (!one || !image) return;
+  const $at = editor2.state.doc.resolve(Math.min(one.at, editor2.state.doc.content.size));
+  const at2 = $at.parent.isTextblock ? $at.after() : $at.pos;
+  editor2.view.dispatch(closeHistory(editor2.state.tr));
+  editor2.chain().insertContentAt(at2, { type: "image", attrs: image }, { updateSelection: false }).setNodeSelection(at2).run();
+  editor2.view.dispatch(closeHistory(editor2.state.tr));
+}
+
+// module:visual-nodes.js
+import { Divider, EmailNode as EmailNode3, EmailTheming, Heading, Img as Img2, Link, StarterKit, jsx as jsx3 } from "./lib/visual.js";
+
+// module:liquid.js
+var nameOf = (key) => key.split(".").map((part, i) => /^[A-Za-z_]\w*$/.test(part) ? i ? `.${part}` : part : `["${part}"]`).join("");
+var isName = (text) => /^[A-Za-z_]\w*(\.\w+)*$/.test(text);
+var canQuote = (text) => !/[\r\n]|%\}|\}\}|\{%|\{\{/.test(text) && !(text.includes('"') && text.includes("'"));
+var quoted = (text) => text.includes('"') ? `'${text}'` : `"${text}"`;
+var comparisons = {
+  string: ["equals", "not_equals", "contains", "is_set", "is_not_set"],
+  number: ["equals", "not_equals", "greater_than", "less_than", "is_set", "is_not_set"],
+  boolean: ["is_true", "is_false"],
+  list: ["is_set", "is_not_set", "contains"],
+  object: ["is_set", "is_not_set"],
+  html: ["is_set", "is_not_set"]
+};
+var alone = ["is_set", "is_not_set", "is_true", "is_false"];
+var isWhole = ({ key, type, op, value }) => isName(key) && (alone.includes(op) || (type === "number" ? value.trim() !== "" && Number.isFinite(Number(value)) : canQuote(value)));
+function conditionTags(of) {
+  if (!isWhole(of)) return ["", ""];
+  const { type, op, value } = of;
+  const name = nameOf(of.key);
+  const than = type === "number" ? String(Number(value)) : quoted(value);
+  const set = `${name} and ${name} != ${type === "list" ? "empty" : '""'}`;
+  const sign = { equals: "==", not_equals: "!=", contains: "contains", greater_than: ">", less_than: "<" }[op];
+  if (op === "is_not_set" || op === "is_false") return [`{% unless ${op === "is_false" ? name : set} %}`, "{% endunless %}"];
+  return [`{% if ${sign ? `${name} ${sign} ${than}` : op === "is_true" ? name : set} %}`, "{% endif %}"];
+}
+var loopTags = ({ list, item }) => isName(list) ? [`{% for ${item} in ${nameOf(list)} %}`, "{% endfor %}"] : ["", ""];
+function spelled({ key, fallback = null, type = "string", expression = null }) {
+  if (expression) return `{{ ${expression} }}`;
+  if (type === "html") return `{{ ${nameOf(key)} | raw }}`;
+  if (/^(contact\.)?\w+$/.test(key) && type !== "boolean") return `{{{${key}${fallback === null ? "" : `|${fallback}`}}}}`;
+  return `{{ ${nameOf(key)}${fallback === null ? "" : ` | default: ${quoted(fallback)}`} }}`;
+}
+var blockTag = (name) => `{% block "${name}" %}`;
+
+// module:visual-blocks.js
+import { EmailNode as EmailNode2, jsx as jsx2 } from "./lib/visual.js";
+var between = ([open2, close], children) => open2 ? [jsx2("liquid", { children: open2 }), children, jsx2("liquid", { children: close })] : children;
+var worded = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
+var conditionLabel = ({ key, op, value }, words) => worded(words.showIfLabel, { name: key.replace(/^contact\./, ""), op: words.ops[op], value: alone.includes(op) ? "" : `“${value}”` }).trim();
+var boxed = (name, label, isRight) => ({ node }) => ["div", { class: `visual-block ${isRight(node.attrs) ? "" : "is-wrong"}`, [`data-${name}`]: JSON.stringify(node.attrs) }, ["div", { class: "visual-block-head", contenteditable: "false" }, label(node.attrs)], ["div", { class: "visual-block-body" }, 0]];
+var parsed = (name) => [{ tag: `div[data-${name}]`, contentElement: ".visual-block-body", getAttrs: (element) => JSON.parse(element.getAttribute(`data-${name}`)) }];
+var showIf = (words) => EmailNode2.create({
+  name: "showIf",
+  group: "block",
+  content: "block+",
+  defining: true,
+  addAttributes: () => Object.fromEntries(Object.entries({ key: "", type: "string", op: "is_set", value: "" }).map(([attr, value]) => [attr, { default: value, rendered: false }])),
+  parseHTML: () => parsed("show-if"),
+  renderHTML: boxed("show-if", (attrs) => conditionLabel(attrs, words), isWhole),
+  renderToReactEmail: ({ node, children }) => between(conditionTags(node.attrs), children)
+});
+var repeat = (words) => EmailNode2.create({
+  name: "repeat",
+  group: "block",
+  content: "block+",
+  defining: true,
+  addAttributes: () => ({ list: { default: "", rendered: false }, item: { default: "item", rendered: false } }),
+  parseHTML: () => parsed("repeat"),
+  renderHTML: boxed("repeat", ({ list, item }) => worded(words.repeatLabel, { list: list || "…", item }), ({ list }) => isName(list)),
+  renderToReactEmail: ({ node, children }) => between(loopTags(node.attrs), children)
+});
+var savedBlock = (words) => EmailNode2.create({
+  name: "savedBlock",
+  group: "block",
+  atom: true,
+  draggable: true,
+  addAttributes: () => ({ name: { default: "" } }),
+  parseHTML: () => [{ tag: "div[data-saved-block]", getAttrs: (element) => ({ name: element.getAttribute("data-saved-block") }) }],
+  renderHTML: ({ node }) => ["div", { class: "visual-image", "data-saved-block": node.attrs.name }, ["span", { class: "medium" }, words.savedBlock], ["span", { class: "cut" }, node.attrs.name]],
+  renderToReactEmail: ({ node }) => jsx2("liquid", { children: blockTag(node.attrs.name) })
+});
+var blocks = (words) => [showIf(words), repeat(words), savedBlock(words)];
+
+// module:visual-nodes.js
+var placeholder = /\{\{\{\s*((?:contact\.)?\w+)\s*(?:\|([^{}]*))?\}\}\}/;
+var output = /(?<!\{)\{\{\s*([^{}\s][^{}]*?)\s*\}\}/;
+var variableOf = (match) => ({ key: match[1], fallback: match[2] === void 0 ? null : match[2].trim() });
+function outputOf([, inside]) {
+  const [, key, , fallback] = /^([A-Za-z_]\w*(?:\.\w+)*)(?:\s*\|\s*default:\s*(["'])(.*)\2)?$/.exec(inside) ?? [];
+  return key ? { key, fallback: fallback ?? null } : { key: inside.split(/[\s|]/)[0], expression: inside };
+}
+var variable = (liquid) => EmailNode3.create({
+  name: "variable",
+  group: "inline",
+  inline: true,
+  atom: true,
+  selectable: true,
+  addAttributes: () => Object.fromEntries(Object.entries({ key: "FIRST_NAME", fallback: null, type: "string", expression: null }).map(([attr, value]) => [attr, { default: value, rendered: false }])),
+  parseHTML: () => [{ tag: "span[data-variable]", getAttrs: (element) => JSON.parse(element.dataset.variable) }],
+  renderHTML: ({ node }) => ["span", { class: "chip", "data-variable": JSON.stringify(node.attrs), title: spelled(node.attrs) }, (node.attrs.expression ?? node.attrs.key).replace(/^contact\./, "")],
+  renderText: ({ node }) => spelled(node.attrs),
+  addInputRules() {
+    const rules = [[placeholder, variableOf], ...liquid ? [
+      /** @type {any} */
+      [output, outputOf]
+    ] : []];
+    return rules.map(([find, meaning]) => ({
+      find: new RegExp(`${find.source}$`),
+      undoable: true,
+      handler: ({ range, match, chain }) => void chain().deleteRange(range).insertContentAt(range.from, { type: "variable", attrs: meaning(match) }).run()
+    }));
+  },
+  renderToReactEmail: ({ node }) => spelled(node.attrs)
+});
+var mayLead = (href) => /^(https?:\/\/|mailto:|tel:|\{\{)[^]*\S$/i.test(href) && !/\s/.test(href.replace(/\{\{[^]*?\}\}/g, ""));
 var { serializerPlugin } = EmailTheming.options;
-var looks = {
+var looks2 = {
   container: { paddingTop: "24px", paddingRight: "24px", paddingBottom: "24px", paddingLeft: "24px" },
   columnsColumn: { width: "50%", verticalAlign: "top", paddingRight: "12px" }
 };
-var logoOf = (kit) => EmailNode.create({
+var logoOf = (kit) => EmailNode3.create({
   name: "brandLogo",
   group: "block",
   atom: true,
@@ -925,19 +1090,19 @@ var logoOf = (kit) => EmailNode.create({
   parseHTML: () => [{ tag: "div[data-brand-logo]" }],
   renderHTML: () => ["div", { class: "visual-brand", "data-brand-logo": "" }, ...kit.logo?.shown ? [["img", { src: kit.logo.shown, alt: kit.name, width: kit.logo.width, height: kit.logo.height }]] : [kit.name]],
   renderToReactEmail: () => {
-    if (!kit.logo) return jsx("div", { style: { margin: "0 0 16px", fontSize: "18px", fontWeight: 600, ...fontOf(kit) }, children: kit.name });
+    if (!kit.logo) return jsx3("div", { style: { margin: "0 0 16px", fontSize: "18px", fontWeight: 600, ...fontOf(kit) }, children: kit.name });
     const { src, width, height } = kit.logo;
-    return jsx("div", { style: { margin: "0 0 16px" }, children: jsx(Img, { src, alt: kit.name, width: width ?? void 0, height, style: { maxWidth: "100%" } }) });
+    return jsx3("div", { style: { margin: "0 0 16px" }, children: jsx3(Img2, { src, alt: kit.name, width: width ?? void 0, height, style: { maxWidth: "100%" } }) });
   }
 });
-var footerOf = (kit, words) => EmailNode.create({
+var footerOf = (kit, words) => EmailNode3.create({
   name: "brandFooter",
   group: "block",
   atom: true,
   draggable: true,
   parseHTML: () => [{ tag: "div[data-brand-footer]" }],
   renderHTML: () => ["div", { class: `visual-foot ${kit.footer ? "" : "visual-foot--none"}`, "data-brand-footer": "" }, kit.footer ?? words.footerNone],
-  renderToReactEmail: () => kit.footer && jsx("div", { style: { margin: "12px 0 0", color: "#5d6470", fontSize: "12px", lineHeight: "18px", ...fontOf(kit) }, children: kit.footer.split("\n").flatMap((line, i) => i ? [jsx("br"), line] : [line]) })
+  renderToReactEmail: () => kit.footer && jsx3("div", { style: { margin: "12px 0 0", color: "#5d6470", fontSize: "12px", lineHeight: "18px", ...fontOf(kit) }, children: kit.footer.split("\n").flatMap((line, i) => i ? [jsx3("br"), line] : [line]) })
 });
 var fontOf = (kit) => kit.font ? { fontFamily: kit.font } : {};
 var lettered = ["container", "paragraph", "heading", "blockquote", "button", "listItem", "columnsColumn"];
@@ -948,9 +1113,9 @@ var branded = (kit, type) => ({
 });
 var theming = (kit) => EmailTheming.configure({ theme: "basic", serializerPlugin: { ...serializerPlugin, getNodeStyles: (node, ...more) => {
   const { align, ...style } = serializerPlugin.getNodeStyles(node, ...more);
-  return { ...style, ...looks[node.type], ...branded(kit, node.type) };
+  return { ...style, ...looks2[node.type], ...branded(kit, node.type) };
 } } });
-var extensions = (kit, words) => [
+var extensions = (kit, words, liquid, look) => [
   StarterKit.configure({
     CodeBlockPrism: false,
     Code: false,
@@ -977,25 +1142,131 @@ var extensions = (kit, words) => [
   Heading.extend({ addNodeView: () => null }).configure({ levels: [1, 2, 3] }).extend({
     renderHTML: ({ node, HTMLAttributes }) => [`h${node.attrs.level}`, { ...HTMLAttributes, class: `node-h${node.attrs.level}` }, 0]
   }),
-  Divider.extend({ addNodeView: () => null, renderHTML: () => ["hr", { class: "node-hr" }] }),
+  Divider.extend({
+    addNodeView: () => null,
+    renderHTML: () => ["hr", { class: "node-hr" }],
+    // Typing does not replace a divider that is selected; undoing its insertion does.
+    addProseMirrorPlugins() {
+      return this.parent().map((plugin) => new plugin.constructor({ ...plugin.spec, filterTransaction: (tr, state) => Boolean(tr.getMeta("history$")) || plugin.spec.filterTransaction(tr, state) }));
+    }
+  }),
   Link.configure({ openOnClick: false, autolink: false, isAllowedUri: (href) => mayLead(href ?? ""), HTMLAttributes: { class: "node-link", rel: null, target: "_blank" } }),
   theming(kit),
-  Variable,
-  Image,
+  variable(liquid),
+  imageOf(words, look),
   logoOf(kit),
-  footerOf(kit, words)
+  footerOf(kit, words),
+  ...blocks(words)
 ];
 
 // module:visual-tools.js
-import { NodeSelection } from "./lib/visual.js";
-var Tool = ({ icon, word, on, id, disabled = false, run }) => an`<button type="button" class="btn btn--quiet btn--icon" id=${id} aria-label=${word} title=${word} aria-pressed=${on === void 0 ? void 0 : String(Boolean(on))} disabled=${disabled} onMouseDown=${(e) => e.preventDefault()} onClick=${run}><svg class="icon" aria-hidden="true"><use href=${`#i-${icon}`} /></svg></button>`;
+import { closeHistory as closeHistory3 } from "./lib/visual.js";
+
+// module:visual-fields.js
+import { closeHistory as closeHistory2, NodeSelection } from "./lib/visual.js";
 var Choice = ({ label, value, options, onChange }) => an`<span class="select-wrap"><select class="select" aria-label=${label} value=${value} onChange=${(e) => {
   const chosen = e.currentTarget.value;
   e.currentTarget.value = value;
   onChange(chosen);
 }}>${options.map(([id, name]) => an`<option value=${id} selected=${id === value}>${name}</option>`)}</select><svg class="icon" aria-hidden="true"><use href="#i-down" /></svg></span>`;
-var blocks = ["paragraph", "heading1", "heading2", "heading3", "blockquote"];
-var blockOf = (editor2) => editor2.isActive("blockquote") ? "blockquote" : blocks.find((name) => /\d$/.test(name) && editor2.isActive("heading", { level: Number(name.slice(-1)) })) ?? "paragraph";
+var shortName = (name) => name.replace(/^contact\./, "");
+function itemsOf(editor2, known) {
+  const out = [];
+  const { $from } = editor2.state.selection;
+  for (let depth = 1; depth <= $from.depth; depth++) {
+    const { type, attrs } = $from.node(depth);
+    if (type.name !== "repeat") continue;
+    const of = [...out, ...known].find((v2) => v2.name === attrs.list)?.items ?? [{ name: "", type: "string" }];
+    out.unshift(...of.map((item) => ({ ...item, name: item.name ? `${attrs.item}.${item.name}` : attrs.item })));
+  }
+  return out;
+}
+function Line({ id, label, value, hint, hints, wrong, note, onInput, onChange }) {
+  const [typed, type] = Ut(value ?? "");
+  Me(() => type(value ?? ""), [value]);
+  return an`<label class="visual-field"><span>${label}</span><input class="input" id=${id} value=${typed} placeholder=${hint} list=${hints && `${id}-hints`} onChange=${() => onChange?.(typed)} aria-invalid=${wrong?.(typed) ? "true" : void 0} onInput=${(e) => {
+    type(e.currentTarget.value);
+    if (!wrong?.(e.currentTarget.value)) onInput(e.currentTarget.value);
+  }} />${hints && an`<datalist id=${`${id}-hints`}>${hints.map((name) => an`<option value=${name} />`)}</datalist>`}${note && an`<span class="warn">${note}</span>`}</label>`;
+}
+function things(editor2) {
+  const { selection } = editor2.state;
+  const { $from } = selection;
+  const out = [];
+  for (let depth = 1; depth <= $from.depth; depth++) {
+    const node = $from.node(depth);
+    if (["showIf", "repeat"].includes(node.type.name)) out.push({ kind: node.type.name, attrs: node.attrs, at: $from.before(depth) });
+  }
+  if (selection instanceof NodeSelection && ["variable", "image", "showIf", "repeat"].includes(selection.node.type.name)) out.push({ kind: selection.node.type.name, attrs: selection.node.attrs, at: selection.from });
+  else if (editor2.isActive("button")) out.push({ kind: "button", attrs: editor2.getAttributes("button"), at: selection.$from.before() });
+  else if (editor2.isActive("link")) out.push({ kind: "link", attrs: editor2.getAttributes("link"), at: selection.from });
+  return out;
+}
+var keep = (editor2, at2, tr) => editor2.state.selection instanceof NodeSelection && editor2.state.selection.from === at2 ? tr.setSelection(NodeSelection.create(tr.doc, at2)) : tr;
+var kinds = { showIf: ShowIf, repeat: Repeat, variable: Variable, image: Image, button: Address, link: Address };
+function Fields({ editor: editor2, said: said2 }) {
+  return things(editor2).map((of) => {
+    const { kind, attrs, at: at2 } = of;
+    const set = (more, step = false) => {
+      if (kind === "link") {
+        editor2.chain().extendMarkRange("link").updateAttributes("link", more).run();
+        return;
+      }
+      const tr = editor2.state.tr.setNodeMarkup(at2, void 0, { ...editor2.state.doc.nodeAt(at2).attrs, ...more });
+      editor2.view.dispatch(keep(editor2, at2, step ? closeHistory2(tr) : tr));
+      if (step) editor2.view.dispatch(closeHistory2(editor2.state.tr));
+    };
+    return an`<div class="visual-fields" data-kind=${kind} role="group" aria-label=${said2.words[kind]} key=${`${kind} ${at2}`}><${kinds[kind]} editor=${editor2} attrs=${attrs} at=${at2} set=${set} said=${said2} kind=${kind} /></div>`;
+  });
+}
+function Unwrap({ editor: editor2, at: at2, words }) {
+  const run = () => {
+    const node = editor2.state.doc.nodeAt(at2);
+    editor2.view.dispatch(closeHistory2(editor2.state.tr.replaceWith(at2, at2 + node.nodeSize, node.content)));
+    editor2.commands.focus();
+  };
+  return an`<button type="button" class="btn" onClick=${run}>${words.unwrap}</button>`;
+}
+var named = (all, words, key) => [...all.some(({ name }) => name === key) ? [] : [[key, key || "–"]], ...all.map(({ name, type }) => [name, `${shortName(name)} · ${words.types[type]}`])];
+function ShowIf({ editor: editor2, attrs, at: at2, set, said: { words, known } }) {
+  const all = [...itemsOf(editor2, known), ...known];
+  const choose = (key) => {
+    const type = all.find(({ name }) => name === key)?.type ?? attrs.type;
+    set({ key, type, op: comparisons[type].includes(attrs.op) ? attrs.op : comparisons[type][0] }, true);
+  };
+  const number = attrs.type === "number";
+  return an`<label class="visual-field"><span>${words.showIf}</span><${Choice} label=${words.showIf} value=${attrs.key} options=${named(all, words, attrs.key)} onChange=${choose} /></label>
+	<${Choice} label=${words.comparison} value=${attrs.op} options=${comparisons[attrs.type].map((op) => [op, words.ops[op]])} onChange=${(op) => set({ op }, true)} />
+	${!alone.includes(attrs.op) && an`<${Line} id="visual-value" label=${words.value} value=${attrs.value} wrong=${(text) => number ? !Number.isFinite(Number(text)) : !canQuote(text)} onInput=${(value) => set({ value })} />`}
+	<${Unwrap} editor=${editor2} at=${at2} words=${words} />`;
+}
+function Repeat({ editor: editor2, attrs, at: at2, set, said: { words, known } }) {
+  const lists = [...itemsOf(editor2, known).filter(({ name }) => !name.startsWith(`${attrs.item}.`)), ...known].filter(({ type }) => type === "list").map(({ name }) => name);
+  return an`<${Line} id="visual-list" label=${words.repeat} value=${attrs.list} hints=${lists} hint="order.items" wrong=${(text) => !isName(text)} onInput=${(list) => set({ list })} />
+	<${Line} id="visual-item" label=${words.item} value=${attrs.item} wrong=${(text) => !/^[A-Za-z_]\w*$/.test(text)} onInput=${(item) => set({ item })} />
+	<${Unwrap} editor=${editor2} at=${at2} words=${words} />`;
+}
+function Variable({ editor: editor2, attrs, set, said: { words, known } }) {
+  const all = [...itemsOf(editor2, known), ...known].filter(({ type }) => type !== "list" && type !== "object");
+  const choose = (key) => set({ key, type: all.find(({ name }) => name === key)?.type ?? "string", expression: null }, true);
+  return an`<label class="visual-field"><span>${words.variable}</span><${Choice} label=${words.variable} value=${attrs.key} options=${named(all, words, attrs.key)} onChange=${choose} /></label>
+	${attrs.expression ? an`<code class="visual-field">${attrs.expression}</code>` : attrs.type !== "html" && an`<${Line} label=${words.fallback} hint=${words.fallbackHint} value=${attrs.fallback} wrong=${(text) => /[{}]/.test(text) || !canQuote(text)} onInput=${(text) => set({ fallback: text === "" ? null : text })} />`}`;
+}
+function Image({ attrs, at: at2, set, said: { words, ask } }) {
+  return an`<button type="button" class="btn" onClick=${() => ask({ kind: "pick", at: at2 })}>${words.pick}</button>
+	<${Line} id="visual-alt" label=${words.alt} hint=${words.altHint} note=${attrs.src && !attrs.alt && words.altAsk} value=${attrs.alt} onInput=${(alt) => set({ alt })} onChange=${(alt) => ask({ kind: "described", src: attrs.src, alt })} />
+	<${Line} id="visual-address" label=${words.imageAddress} hint="https://" value=${attrs.src} wrong=${(text) => text !== "" && !/^(https?:\/\/|\{\{)[^]*\S$/i.test(text.trim())} onInput=${(src) => set({ src: src.trim() })} />
+	<${Line} label=${words.width} hint=${words.widthHint} value=${attrs.width} wrong=${(text) => !/^\d{0,4}$/.test(text)} onInput=${(width) => set({ width: width || null })} />`;
+}
+function Address({ editor: editor2, kind, attrs, set, said: { words } }) {
+  return an`<${Line} id="visual-address" label=${words.address} value=${attrs.href} hint="https://" wrong=${(text) => !mayLead(text.trim())} onInput=${(href) => set({ href: href.trim() })} />
+	${kind === "link" && an`<button type="button" class="btn" onClick=${() => editor2.chain().focus().extendMarkRange("link").unsetMark("link").run()}>${words.unlink}</button>`}`;
+}
+
+// module:visual-tools.js
+var Tool = ({ icon, word, on, id, disabled = false, run }) => an`<button type="button" class="btn btn--quiet btn--icon" id=${id} aria-label=${word} title=${word} aria-pressed=${on === void 0 ? void 0 : String(Boolean(on))} disabled=${disabled} onMouseDown=${(e) => e.preventDefault()} onClick=${run}><svg class="icon" aria-hidden="true"><use href=${`#i-${icon}`} /></svg></button>`;
+var blocks2 = ["paragraph", "heading1", "heading2", "heading3", "blockquote"];
+var blockOf = (editor2) => editor2.isActive("blockquote") ? "blockquote" : blocks2.find((name) => /\d$/.test(name) && editor2.isActive("heading", { level: Number(name.slice(-1)) })) ?? "paragraph";
 function turn(editor2, name) {
   const chain = editor2.chain().focus();
   if (editor2.isActive("blockquote") && name !== "blockquote") chain.lift("blockquote");
@@ -1003,19 +1274,12 @@ function turn(editor2, name) {
   else if (name === "paragraph") chain.setParagraph().run();
   else chain.setHeading({ level: Number(name.slice(-1)) }).run();
 }
-function thing(editor2) {
-  const { selection } = editor2.state;
-  if (selection instanceof NodeSelection && ["variable", "image"].includes(selection.node.type.name)) return { kind: selection.node.type.name, attrs: selection.node.attrs, at: selection.from };
-  if (editor2.isActive("button")) return { kind: "button", attrs: editor2.getAttributes("button"), at: selection.$from.before() };
-  if (editor2.isActive("link")) return { kind: "link", attrs: editor2.getAttributes("link"), at: selection.from };
-  return null;
-}
 function Tools({ editor: editor2, said: said2 }) {
   const { words } = said2;
   if (!words) return null;
-  const of = editor2 && thing(editor2);
   return an`<div class="visual-tools" role="toolbar" aria-label=${words.tools}>${editor2 && an`<${Looks} editor=${editor2} words=${words} /><${Put} editor=${editor2} said=${said2} />`}</div>
-	${of && an`<${Fields} key=${`${of.kind} ${of.at}`} editor=${editor2} of=${of} said=${said2} />`}
+	${editor2 && an`<${Fields} editor=${editor2} said=${said2} />`}
+	<div role="status" class=${said2.uploading.length ? "visual-fields" : "vh"}>${said2.uploading.length ? `${words.uploading} ${said2.uploading.join(", ")}` : ""}</div>
 	<div class="visual-sheet" onMouseDown=${(e) => {
     if (e.target.closest(".ProseMirror") || !editor2) return;
     e.preventDefault();
@@ -1030,7 +1294,7 @@ function Looks({ editor: editor2, words }) {
     for (const name of ["paragraph", "heading", "button", "image"]) if (editor2.isActive(name)) chain.updateAttributes(name, { alignment: side });
     chain.run();
   };
-  return an`<${Choice} label=${words.block} value=${blockOf(editor2)} options=${blocks.map((name) => [name, words[name]])} onChange=${(name) => turn(editor2, name)} />
+  return an`<${Choice} label=${words.block} value=${blockOf(editor2)} options=${blocks2.map((name) => [name, words[name]])} onChange=${(name) => turn(editor2, name)} />
 	<span class="visual-group">${[["bold", "toggleBold"], ["italic", "toggleItalic"], ["underline", "toggleUnderline"], ["strike", "toggleStrike"]].map(([name, run]) => an`<${Tool} key=${name} icon=${name} word=${words[name]} on=${editor2.isActive(name)} run=${act(run)} />`)}
 	<${Tool} icon="link" id="visual-link" word=${words.link} on=${editor2.isActive("link")} disabled=${editor2.state.selection.empty && !editor2.isActive("link")} run=${() => {
     if (!editor2.isActive("link")) editor2.chain().focus().setMark("link", { href: "" }).run();
@@ -1043,8 +1307,10 @@ function Looks({ editor: editor2, words }) {
 	<span class="visual-group">${[["left", "start"], ["center", "center"], ["right", "end"]].map(([side, icon]) => an`<${Tool} key=${side} icon=${icon} word=${words[side]} on=${align === side} run=${() => put(side)} />`)}</span>
 	<span class="visual-group"><${Tool} icon="undo" word=${words.undo} disabled=${!editor2.can().undo()} run=${act("undo")} /><${Tool} icon="redo" word=${words.redo} disabled=${!editor2.can().redo()} run=${act("redo")} /></span>`;
 }
-function Put({ editor: editor2, said: { words, known, unsubscribe } }) {
+var apart = (editor2) => editor2.view.dispatch(closeHistory3(editor2.state.tr));
+function Put({ editor: editor2, said: { words, known, unsubscribe, liquid, saved = [], ask, htmlOf: htmlOf2 } }) {
   const behind = (inline = false) => {
+    apart(editor2);
     const { selection } = editor2.state;
     const at2 = selection.node ? selection.to : !inline && selection.$to.parent.type.name === "button" ? selection.$to.after() : 0;
     if (at2) editor2.chain().insertContentAt(at2, { type: "paragraph" }).setTextSelection(at2 + 1).run();
@@ -1052,18 +1318,32 @@ function Put({ editor: editor2, said: { words, known, unsubscribe } }) {
   const insert = (content, inline = false) => {
     behind(inline);
     editor2.chain().focus().insertContent(content).run();
+    apart(editor2);
   };
   const choose = (content) => {
     insert(content);
-    let put = null;
+    let put2 = null;
     editor2.state.doc.nodesBetween(0, editor2.state.selection.to, (node, at2) => {
-      if (node.type.name === content.type) put = { node, at: at2 };
+      if (node.type.name === content.type) put2 = { node, at: at2 };
     });
-    if (!put) return;
-    if (put.node.isAtom) editor2.commands.setNodeSelection(put.at);
-    else editor2.commands.setTextSelection({ from: put.at + 1, to: put.at + put.node.nodeSize - 1 });
+    if (!put2) return;
+    if (put2.node.isAtom) editor2.commands.setNodeSelection(put2.at);
+    else editor2.commands.setTextSelection({ from: put2.at + 1, to: put2.at + put2.node.nodeSize - 1 });
   };
-  const things = {
+  const wrap = (type, attrs) => {
+    apart(editor2);
+    if (!editor2.chain().focus().wrapIn(type, attrs).run()) return;
+    apart(editor2);
+    requestAnimationFrame(() => (
+      /** @type {any} */
+      [...document.querySelectorAll(`.visual-fields[data-kind=${type}] :is(select, input)`)].at(-1)?.closest(".visual-fields").querySelector("select, input")?.focus()
+    ));
+  };
+  const items = itemsOf(editor2, known);
+  const all = [...items, ...known];
+  const first = all.find(({ type }) => type !== "list" && type !== "object") ?? { name: "", type: "string" };
+  const list = all.find(({ type }) => type === "list");
+  const things2 = {
     button: () => choose({ type: "button", attrs: { href: "" }, content: [{ type: "text", text: words.buttonText }] }),
     image: () => choose({ type: "image" }),
     brandLogo: () => insert({ type: "brandLogo" }),
@@ -1073,30 +1353,20 @@ function Put({ editor: editor2, said: { words, known, unsubscribe } }) {
       behind();
       editor2.chain().focus().insertColumns(2).run();
     },
-    unsubscribe: () => insert([{ type: "text", text: words.unsubscribeText, marks: [{ type: "link", attrs: { href: "{{{UNSUBSCRIBE_URL}}}" } }] }], true)
+    unsubscribe: () => insert([{ type: "text", text: words.unsubscribeText, marks: [{ type: "link", attrs: { href: "{{{UNSUBSCRIBE_URL}}}" } }] }], true),
+    showIf: () => wrap("showIf", { key: first.name, type: first.type, op: first.type === "boolean" ? "is_true" : "is_set" }),
+    repeat: () => wrap("repeat", { list: list?.name ?? "", item: items.some(({ name }) => /^item(\.|$)/.test(name)) ? "item2" : "item" })
   };
-  return an`<${Choice} label=${words.variable} value="" options=${[["", words.variable], ...known.map(({ name }) => [name, name.replace(/^contact\./, "")])]} onChange=${(key) => key && insert({ type: "variable", attrs: { key, fallback: null } }, true)} />
-	<${Choice} label=${words.insert} value="" options=${[["", words.insert], ...Object.keys(things).filter((name) => unsubscribe || name !== "unsubscribe").map((name) => [name, words[name]])]} onChange=${(name) => name && things[name]()} />`;
+  const keepBlock = () => {
+    const range = editor2.state.selection.$from.blockRange(editor2.state.selection.$to);
+    if (range) htmlOf2(editor2, range).then((html) => ask({ kind: "saveBlock", from: range.start, to: range.end, html }));
+  };
+  const offered = Object.keys(things2).filter((name) => name === "unsubscribe" ? unsubscribe : name === "showIf" ? liquid : name === "repeat" ? liquid && !unsubscribe : true);
+  const put = (name) => name === "keep" ? keepBlock() : name.startsWith("saved ") ? insert({ type: "savedBlock", attrs: { name: name.slice(6) } }) : things2[name]();
+  const writable = all.filter(({ type }) => liquid ? type !== "list" && type !== "object" : type === "string" || type === "number");
+  return an`<${Choice} label=${words.variable} value="" options=${[["", words.variable], ...writable.map(({ name, type }) => [name, `${shortName(name)} · ${words.types[type]}`])]} onChange=${(key) => key && insert({ type: "variable", attrs: { key, fallback: null, type: all.find(({ name }) => name === key).type } }, true)} />
+	<${Choice} label=${words.insert} value="" options=${[["", words.insert], ...offered.map((name) => [name, words[name]]), ...liquid ? [...saved.map((name) => [`saved ${name}`, `${words.savedBlock}: ${name}`]), ["keep", words.saveBlock]] : []]} onChange=${(name) => name && put(name)} />`;
 }
-function Line({ id, label, value, hint, wrong, onInput }) {
-  const [typed, type] = Ut(value ?? "");
-  Me(() => type(value ?? ""), [value]);
-  return an`<label class="visual-field"><span>${label}</span><input class="input" id=${id} value=${typed} placeholder=${hint} aria-invalid=${wrong?.(typed) ? "true" : void 0} onInput=${(e) => {
-    type(e.currentTarget.value);
-    if (!wrong?.(e.currentTarget.value)) onInput(e.currentTarget.value);
-  }} /></label>`;
-}
-function Fields({ editor: editor2, of: { kind, attrs, at: at2 }, said: { words, known } }) {
-  const set = (more) => kind === "link" ? editor2.chain().extendMarkRange("link").updateAttributes("link", more).run() : editor2.view.dispatch(keep(editor2, at2, editor2.state.tr.setNodeMarkup(at2, void 0, { ...editor2.state.doc.nodeAt(at2).attrs, ...more })));
-  const noLink = (text) => !mayLead(text.trim());
-  const address = an`<${Line} id="visual-address" label=${words.address} value=${attrs.href} hint="https://" wrong=${noLink} onInput=${(href) => set({ href: href.trim() })} />`;
-  if (kind === "variable") return an`<div class="visual-fields"><label class="visual-field"><span>${words.variable}</span><${Choice} label=${words.variable} value=${attrs.key} options=${[...known.some((v2) => v2.name === attrs.key) ? [] : [[attrs.key, attrs.key]], ...known.map(({ name }) => [name, name.replace(/^contact\./, "")])]} onChange=${(key) => set({ key })} /></label>
-		<${Line} label=${words.fallback} hint=${words.fallbackHint} value=${attrs.fallback} wrong=${(text) => /[{}]/.test(text)} onInput=${(text) => set({ fallback: text === "" ? null : text })} /></div>`;
-  if (kind === "image") return an`<div class="visual-fields"><${Line} id="visual-address" label=${words.imageAddress} hint="https://" value=${attrs.src} wrong=${(text) => text !== "" && !/^https:\/\/\S+$/i.test(text.trim())} onInput=${(src) => set({ src: src.trim() })} />
-		<${Line} label=${words.alt} hint=${words.altHint} value=${attrs.alt} onInput=${(alt) => set({ alt })} /><${Line} label=${words.width} hint=${words.widthHint} value=${attrs.width} wrong=${(text) => !/^\d{0,4}$/.test(text)} onInput=${(width) => set({ width: width || null })} /></div>`;
-  return an`<div class="visual-fields">${address}${kind === "link" && an`<button type="button" class="btn" onClick=${() => editor2.chain().focus().extendMarkRange("link").unsetMark("link").run()}>${words.unlink}</button>`}</div>`;
-}
-var keep = (editor2, at2, tr) => editor2.state.selection instanceof NodeSelection ? tr.setSelection(NodeSelection.create(tr.doc, at2)) : tr;
 
 // module:visual-frame.js
 var pause = 250;
@@ -1115,9 +1385,40 @@ function hear(data) {
   if (data.kind === "open") open(data);
   if (data.kind === "know") draw(data);
   if (data.kind === "focus") editor?.commands.focus();
+  if (data.kind === "mjml") convert(data);
+  if (data.kind === "shown") show(data.src, data.shown);
+  if (data.kind === "uploaded" && editor) {
+    arrived(editor, data.id, data.image);
+    draw({});
+    if (data.image) askAlt();
+  }
+  if (data.kind === "blockSaved" && editor) editor.chain().insertContentAt({ from: data.from, to: data.to }, { type: "savedBlock", attrs: { name: data.name } }).run();
+  if (data.kind === "picked" && editor?.state.doc.nodeAt(data.at)?.type.name === "image") {
+    editor.chain().setNodeSelection(data.at).updateAttributes("image", data.image).run();
+    if (!data.image.alt) askAlt();
+  }
+}
+var askAlt = () => requestAnimationFrame(() => document.getElementById("visual-alt")?.focus());
+var tellPage = (message) => port.postMessage(message);
+async function htmlOf(of, { start, end }) {
+  const content = of.state.doc.slice(start, end).content.toJSON();
+  const edge = { type: "showIf", attrs: { key: "here", type: "boolean", op: "is_true", value: "" }, content };
+  speak(said.mailLanguage, true);
+  const { html: made } = await composeReactEmail({ editor: Object.create(of, { getJSON: { value: () => ({ type: "doc", content: [edge] }) } }) });
+  return made.slice(made.indexOf("{% if here %}") + 13, made.lastIndexOf("{% endif %}")).trim();
+}
+async function convert({ source, written }) {
+  let made = { html: "", errors: [] };
+  try {
+    const { default: mjml } = await import("./lib/mjml.js");
+    made = await mjml(source, { validationLevel: "soft", fonts: {} });
+  } catch (error) {
+    made.errors = [{ line: Number(/line:? (\d+)/i.exec(error.message)?.[1] ?? 1), message: error.message }];
+  }
+  tellPage({ kind: "mjml", source, written, html: made.html, errors: made.errors.map(({ line, message }) => ({ line, message })) });
 }
 function draw(more) {
-  said = { ...said, ...more };
+  said = { ...said, ...more, uploading: uploading(), ask: tellPage, htmlOf };
   const root = document.documentElement;
   root.lang = said.language;
   root.style.colorScheme = said.dark ? "dark" : "light";
@@ -1128,6 +1429,10 @@ function draw(more) {
   );
 }
 function open(data) {
+  if (due && data.written !== said.written) tell(true);
+  clearTimeout(due);
+  due = 0;
+  forget();
   editor?.destroy();
   editor = null;
   draw(data);
@@ -1140,16 +1445,23 @@ function open(data) {
   try {
     editor = new Editor({
       element: host,
-      extensions: extensions(data.kit, data.words),
+      extensions: extensions(data.kit, data.words, data.liquid, (src) => tellPage({ kind: "look", src })),
       content: JSON.parse(data.design),
       enableContentCheck: true,
       editorProps: {
         attributes: { role: "textbox", "aria-multiline": "true", "aria-label": said.words.content, spellcheck: "true" },
         transformPastedHTML: tidy,
-        handleKeyDown: (_view, e) => keys(e)
+        handleKeyDown: (_view, e) => keys(e),
+        ...taking((message) => {
+          tellPage(message);
+          draw({});
+        })
       },
       onUpdate: () => later(),
-      onTransaction: () => editor && draw({})
+      onTransaction: ({ transaction }) => {
+        follow(transaction);
+        if (editor) draw({});
+      }
     });
   } catch (error) {
     port.postMessage({ kind: "failed", message: String(error) });
@@ -1192,16 +1504,17 @@ function keys(e) {
   return true;
 }
 function later() {
-  due ||= window.setTimeout(tell, pause);
+  due ||= window.setTimeout(() => tell(), pause);
 }
-async function tell() {
+async function tell(gone = false) {
   clearTimeout(due);
   due = 0;
   const of = editor;
   if (!of) return;
   const design = JSON.stringify(of.getJSON());
-  speak(said.language);
+  const { written, mailLanguage, liquid } = said;
+  speak(mailLanguage, liquid);
   const { html: made } = await composeReactEmail({ editor: of });
-  if (of === editor) port.postMessage({ kind: "changed", design, html: made });
+  if (gone || of === editor) port.postMessage({ kind: "changed", written, design, html: made });
 }
 addEventListener("pagehide", () => due && tell());

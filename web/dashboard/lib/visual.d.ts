@@ -10,5 +10,6 @@ export const EmailTheming: any;
 export const Img: any;
 export const Anchor: any;
 export const NodeSelection: any;
+export const closeHistory: any;
 export const jsx: any;
 export const speak: any;

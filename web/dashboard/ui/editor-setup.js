@@ -134,10 +134,29 @@ const marked = cm.ViewPlugin.fromClass(class {
 	}
 }, { decorations: (plugin) => plugin.decorations });
 
-/** Completes names after {{{. @param {() => {name: string, detail?: string}[]} known */
-const completion = (known) => (context) => {
+/** A position in a document; the server counts columns in characters. @param {any} doc @param {number} line @param {number} column */
+function positionOf(doc, line, column) {
+	const of = doc.line(Math.min(Math.max(1, line), doc.lines));
+	return Math.min(of.to, of.from + [...of.text].slice(0, column - 1).join('').length);
+}
+
+/** What the server refused, where it is. @param {any} doc @param {any} refused */
+function wrongAt(doc, refused) {
+	if (!refused?.place) return [];
+	const from = positionOf(doc, refused.place.line, refused.place.column);
+	const tag = /^\{\{[^]*?\}\}|^\{%[^]*?%\}/.exec(doc.sliceString(from, from + 500));
+	const of = doc.lineAt(from);
+	return [{ from: tag || from < of.to ? from : of.from, to: tag ? from + tag[0].length : of.to, severity: 'error', message: refused.message }];
+}
+
+/** Completes names after {{{, {{ and {%. @param {() => {name: string, detail?: string}[]} known @param {() => {name: string, detail?: string}[]} completions in Liquid */
+const completion = (known, completions) => (context) => {
 	const before = context.matchBefore(/\{\{\{[\w.]*/);
-	if (!before) return null;
+	if (!before) {
+		const liquid = context.matchBefore(/(?:\{\{|\{%-?[^%{}\n]*\s)\s*[\w.]*$/);
+		const found = liquid && completions();
+		return found?.length ? { from: liquid.to - /[\w.]*$/.exec(liquid.text)[0].length, validFor: /^[\w.]*$/, options: found.map(({ name, detail }) => ({ label: name, detail, boost: 50 })) } : null;
+	}
 	return {
 		from: before.from + 3,
 		validFor: /^[\w.]*$/,
@@ -156,14 +175,15 @@ const completion = (known) => (context) => {
  * Mounts an editor.
  * @param {HTMLElement} host whose shadow it stands in
  * @param {{text: string, kind: string, label: string, description: string, phrases: Record<string, string>, known: () => any[],
- * findings: (text: string) => any[], changed: (read: () => string) => void}} options kind: html or text. findings are {from, to, message}.
- * @returns {{read: () => string, write: (text: string) => void, replace: (from: number, to: number, text: string) => void, look: () => void, focus: () => void, end: () => void}}
+ * findings: (text: string) => any[], refused: () => any, completions: () => {name: string, detail?: string}[], changed: (read: () => string) => void}} options kind: html or text.
+ * findings are {from, to, message}; refused is what the server said: {message, place: {line, column}}, or null; completions are names after {{ and {%.
+ * @returns {{read: () => string, write: (text: string) => void, replace: (from: number, to: number, text: string) => void, insert: (text: string) => void, goTo: (line: number, column: number) => void, look: () => void, focus: () => void, end: () => void}}
  */
-export function mount(host, { text, kind, label, description, phrases, known, findings, changed }) {
+export function mount(host, { text, kind, label, description, phrases, known, findings, refused, completions, changed }) {
 	const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
 	let ends = endings(text);
 	let taking = false; // a text from outside is no change of the writer's
-	const complete = completion(known);
+	const complete = completion(known, completions);
 	const language = new Compartment();
 	const lineEnds = new Compartment();
 	const view = new EditorView({
@@ -176,7 +196,7 @@ export function mount(host, { text, kind, label, description, phrases, known, fi
 				cm.lineNumbers(), cm.history(), cm.drawSelection(), cm.indentOnInput(), cm.bracketMatching(), cm.highlightActiveLine(), cm.highlightActiveLineGutter(), cm.highlightSelectionMatches(),
 				cm.search({ top: true }), cm.indentUnit.of('  '), EditorState.tabSize.of(4), EditorView.lineWrapping, EditorState.phrases.of(phrases),
 				cm.syntaxHighlighting(colours), look, marked,
-				cm.linter((v) => findings(v.state.doc.toString()).map((f) => ({ from: f.from, to: f.to, severity: 'warning', message: f.message })), { delay: 300, needsRefresh: (update) => update.transactions.some((tr) => tr.effects.some((e) => e.is(relook))) }),
+				cm.linter((v) => [...findings(v.state.doc.toString()).map((f) => ({ from: f.from, to: f.to, severity: 'warning', message: f.message })), ...wrongAt(v.state.doc, refused())], { delay: 300, needsRefresh: (update) => update.transactions.some((tr) => tr.effects.some((e) => e.is(relook))) }),
 				EditorView.contentAttributes.of({ 'aria-label': label, 'aria-description': description, spellcheck: 'true', autocapitalize: 'off' }),
 				cm.keymap.of([...cm.defaultKeymap, ...cm.historyKeymap, ...cm.searchKeymap, ...cm.completionKeymap, ...cm.lintKeymap, cm.indentWithTab]),
 				EditorView.updateListener.of((update) => update.docChanged && !taking && changed(() => ends.read(view.state))),
@@ -194,6 +214,11 @@ export function mount(host, { text, kind, label, description, phrases, known, fi
 		read: () => ends.read(view.state),
 		write,
 		replace: (from, to, insert) => view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length } }),
+		insert: (insert) => view.dispatch(view.state.replaceSelection(insert)),
+		goTo: (line, column) => {
+			view.dispatch({ selection: { anchor: positionOf(view.state.doc, line, column) }, scrollIntoView: true });
+			view.focus();
+		},
 		look: () => {
 			view.dispatch({ effects: relook.of(null) });
 			cm.forceLinting(view);

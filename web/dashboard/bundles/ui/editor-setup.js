@@ -108,9 +108,24 @@ var marked = cm.ViewPlugin.fromClass(class {
     this.decorations = variables.updateDeco(update, this.decorations);
   }
 }, { decorations: (plugin) => plugin.decorations });
-var completion = (known) => (context) => {
+function positionOf(doc, line, column) {
+  const of = doc.line(Math.min(Math.max(1, line), doc.lines));
+  return Math.min(of.to, of.from + [...of.text].slice(0, column - 1).join("").length);
+}
+function wrongAt(doc, refused) {
+  if (!refused?.place) return [];
+  const from = positionOf(doc, refused.place.line, refused.place.column);
+  const tag = /^\{\{[^]*?\}\}|^\{%[^]*?%\}/.exec(doc.sliceString(from, from + 500));
+  const of = doc.lineAt(from);
+  return [{ from: tag || from < of.to ? from : of.from, to: tag ? from + tag[0].length : of.to, severity: "error", message: refused.message }];
+}
+var completion = (known, completions) => (context) => {
   const before = context.matchBefore(/\{\{\{[\w.]*/);
-  if (!before) return null;
+  if (!before) {
+    const liquid = context.matchBefore(/(?:\{\{|\{%-?[^%{}\n]*\s)\s*[\w.]*$/);
+    const found = liquid && completions();
+    return found?.length ? { from: liquid.to - /[\w.]*$/.exec(liquid.text)[0].length, validFor: /^[\w.]*$/, options: found.map(({ name, detail }) => ({ label: name, detail, boost: 50 })) } : null;
+  }
   return {
     from: before.from + 3,
     validFor: /^[\w.]*$/,
@@ -126,11 +141,11 @@ var completion = (known) => (context) => {
     }))
   };
 };
-function mount(host, { text, kind, label, description, phrases, known, findings, changed }) {
+function mount(host, { text, kind, label, description, phrases, known, findings, refused, completions, changed }) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   let ends = endings(text);
   let taking = false;
-  const complete = completion(known);
+  const complete = completion(known, completions);
   const language = new Compartment();
   const lineEnds = new Compartment();
   const view = new EditorView({
@@ -160,7 +175,7 @@ function mount(host, { text, kind, label, description, phrases, known, findings,
         cm.syntaxHighlighting(colours),
         look,
         marked,
-        cm.linter((v) => findings(v.state.doc.toString()).map((f) => ({ from: f.from, to: f.to, severity: "warning", message: f.message })), { delay: 300, needsRefresh: (update) => update.transactions.some((tr) => tr.effects.some((e) => e.is(relook))) }),
+        cm.linter((v) => [...findings(v.state.doc.toString()).map((f) => ({ from: f.from, to: f.to, severity: "warning", message: f.message })), ...wrongAt(v.state.doc, refused())], { delay: 300, needsRefresh: (update) => update.transactions.some((tr) => tr.effects.some((e) => e.is(relook))) }),
         EditorView.contentAttributes.of({ "aria-label": label, "aria-description": description, spellcheck: "true", autocapitalize: "off" }),
         cm.keymap.of([...cm.defaultKeymap, ...cm.historyKeymap, ...cm.searchKeymap, ...cm.completionKeymap, ...cm.lintKeymap, cm.indentWithTab]),
         EditorView.updateListener.of((update) => update.docChanged && !taking && changed(() => ends.read(view.state)))
@@ -178,6 +193,11 @@ function mount(host, { text, kind, label, description, phrases, known, findings,
     read: () => ends.read(view.state),
     write,
     replace: (from, to, insert) => view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length } }),
+    insert: (insert) => view.dispatch(view.state.replaceSelection(insert)),
+    goTo: (line, column) => {
+      view.dispatch({ selection: { anchor: positionOf(view.state.doc, line, column) }, scrollIntoView: true });
+      view.focus();
+    },
     look: () => {
       view.dispatch({ effects: relook.of(null) });
       cm.forceLinting(view);

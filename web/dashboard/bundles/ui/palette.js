@@ -41,7 +41,7 @@ function openKeys() {
   const keys = ["palette", "help", "search", "next", "open", "select", "escape"];
   return ui_float$dialog((close) => lib_core$html`<${ui_float$DialogBody} title=${i18n$t("keysHelp.title")} onSubmit=${() => close()} acts=${lib_core$html`<${ui_base$Button} type="submit">${i18n$t("ui.close")}<//>`}><dl class="kv kv--rows">${keys.map((k) => lib_core$html`<dt><span class="kbd">${i18n$t(`keysHelp.${k}.key`)}</span></dt><dd>${i18n$t(`keysHelp.${k}.does`)}</dd>`)}</dl><//>`);
 }
-var pages = { overview: "overview", emails: "mail", broadcasts: "broadcast", contacts: "audience", segments: "audience", topics: "audience", properties: "audience", imports: "audience", suppressions: "shield", templates: "template", domains: "globe", keys: "key", smtp: "key", webhooks: "webhook", reputation: "gauge", usage: "gauge", requests: "list", queue: "queue", account: "user" };
+var pages = { overview: "overview", emails: "mail", broadcasts: "broadcast", contacts: "audience", segments: "audience", topics: "audience", properties: "audience", imports: "audience", suppressions: "shield", templates: "template", blocks: "template", images: "image", domains: "globe", keys: "key", smtp: "key", webhooks: "webhook", reputation: "gauge", usage: "gauge", requests: "list", queue: "queue", account: "user" };
 var admins = { team: "teams", audit: "history" };
 var operators = { relays: "relay", reports: "relay", teams: "teams", people: "user", health: "health", backups: "health", settings: "settings", disk: "health" };
 var nameOf = (thing) => thing.subject || thing.name || [thing.first_name, thing.last_name].filter(Boolean).join(" ") || thing.email || thing.endpoint || thing.id;

@@ -21,13 +21,18 @@ const block = new Set(['html', 'head', 'meta', 'title', 'style', 'body', 'table'
 const names = { className: 'class', httpEquiv: 'http-equiv' };
 const unitless = /^(fontWeight|lineHeight|opacity|zIndex)$/;
 
-/** The language that a mail says it is in. */
+/** The language that a mail says it is in, and whether it is written in Liquid. */
 let language = 'en';
-export const speak = (name) => {
+let liquid = false;
+export const speak = (name, inLiquid = false) => {
 	language = name;
+	liquid = inLiquid;
 };
 
-const escape = (text) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escapes = (text, what) => text.replace(what, (character) => entities[character]);
+// What Liquid reads is not HTML: the server escapes what comes of it.
+const escape = (text, what = /[&<>]/g) => (liquid ? text.split(/((?<!\{)\{\{(?!\{)[^]*?\}\}|\{%[^]*?%\})/).map((part, i) => (i % 2 ? part : escapes(part, what))).join('') : escapes(text, what));
 const kebab = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 const styleOf = (style) => Object.entries(style).filter(([, value]) => value !== undefined && value !== null && value !== '' && typeof value !== 'boolean')
 	.map(([name, value]) => `${kebab(name)}:${typeof value === 'number' && value && !unitless.test(name) ? `${value}px` : String(value).trim()}`).join(';');
@@ -38,7 +43,7 @@ function attributes(props) {
 		if (['children', 'ref', 'key', 'dangerouslySetInnerHTML'].includes(name) || typeof given === 'function') continue;
 		const value = name === 'lang' ? language : name === 'style' && given ? styleOf(given) : given;
 		if (value === undefined || value === null || value === false || value === '' && (name === 'style' || name === 'href')) continue;
-		out += ` ${names[name] ?? name.toLowerCase()}="${value === true ? (name.startsWith('data-') ? 'true' : '') : escape(String(value)).replace(/"/g, '&quot;')}"`;
+		out += ` ${names[name] ?? name.toLowerCase()}="${value === true ? (name.startsWith('data-') ? 'true' : '') : escape(String(value), /[&<>"]/g)}"`;
 	}
 	return out;
 }
@@ -50,6 +55,7 @@ function draw(node) {
 	if (typeof node !== 'object') return escape(String(node));
 	const { type, props } = node;
 	if (typeof type === 'function') return draw(type(props));
+	if (type === 'liquid') return `\n${props.children}`;
 	const open = `${block.has(type) ? '\n' : ''}<${type}${attributes(props)}`;
 	if (empty.has(type)) return `${open}/>`;
 	// A style is not escaped in HTML.
