@@ -28,11 +28,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"mailer/app"
+	"mailer/app/base"
 	"mailer/app/rules/feedback"
 	"mailer/app/rules/pacing"
 	"mailer/app/rules/plan"
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/webhook"
+	"mailer/app/sending/broadcasts"
 	"mailer/app/testing/dnstest"
 	"mailer/web"
 )
@@ -1007,12 +1009,19 @@ func limits() map[string][]string {
 		fmt.Sprintf("| `expires_in` | %dm to %dd |", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/day),
 		fmt.Sprintf("| `Idempotency-Key` | 1 to %d characters", app.MaxIdempotencyKey),
 		fmt.Sprintf("| a key | %d requests a second", web.DefaultRateLimit),
-		fmt.Sprintf("| a broadcast | html and text of %d MiB together, in all [languages](languages.md); at most %d days long |", app.MaxBroadcastContent>>20, pacing.MaxPlan/day),
+		fmt.Sprintf("| a broadcast | html and text of %d MiB together; at most %d days long |", app.MaxBroadcastContent>>20, pacing.MaxPlan/day),
+		fmt.Sprintf("| a template or broadcast | %d [languages](languages.md), whose html and text count together; %d [saved blocks](languages.md#saved-blocks) of %d KiB |",
+			app.MaxVariants, app.MaxBlocks, app.MaxBlock>>10),
 		fmt.Sprintf("| a template | %d variables", app.MaxTemplateVariables),
 		fmt.Sprintf("| a contact | %d properties", app.MaxProperties),
 		fmt.Sprintf("| a segment | %d conditions |", app.MaxConditions),
 		fmt.Sprintf("is kept for %d days; %d a team (`--webhooks-per-team`) |", webhook.EventRetention/day, webhook.DefaultPerTeam),
 		fmt.Sprintf("counts once within %d days; found by the provider's own id for %d days |", feedback.ReportRetention/day, feedback.ProviderIDRetention/day),
+	}, "languages.md": {
+		fmt.Sprintf("can have up to %d variants", app.MaxVariants),
+		fmt.Sprintf("unique in a team, up to %d characters; html up to %d KiB", app.MaxBlockName, app.MaxBlock>>10),
+		fmt.Sprintf("Up to %d blocks fit into one document, and a team can have %d", app.MaxBlocks, base.CapBlocks.Max),
+		fmt.Sprintf("for its first %d,%03d recipients", broadcasts.MaxInspected/thousand, broadcasts.MaxInspected%thousand),
 	}, "events.md": {
 		fmt.Sprintf("for 0 to %d hours, %d by default", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
 	}, "domains.md": {

@@ -258,6 +258,7 @@ func TestInspectBroadcast(t *testing.T) {
 		return strings.TrimSpace(w.Body.String())
 	}
 	for draft, want := range map[string]string{
+		`"syntax":"liquid","html":"{{ contact.email }}<a href=\"{{{VIEW_URL}}}\">v</a><a href=\"{{{UNSUBSCRIBE_URL}}}\">u</a>"`: `{"object":"broadcast_inspection","inspected":4,"complete":true,"missing":[],"removed_links":0,"render_limit":0}`,
 		`"html":"<p>x</p>"`: `{"object":"broadcast_inspection","inspected":0,"complete":true,"missing":[],"removed_links":0,"render_limit":0}`,
 		`"html":"<p>{{{FIRST_NAME|you}}} {{{contact.city}}} {{{PLAN}}}</p>"`: `{"object":"broadcast_inspection","inspected":4,"complete":true,"missing":[{"name":"PLAN","recipients":3},{"name":"contact.city","recipients":2}],"removed_links":0,"render_limit":0}`,
 		`"syntax":"liquid","html":"<a href=\"{{ contact.site | default: 'https://b.test' }}\">{{ contact.city }}</a>{% if contact.plan %}{{ contact.seats }}{% endif %}","variants":{"de":{"html":"{{ contact.plan }}<a href=\"{{ contact.site }}\">x</a>"}}`: `{"object":"broadcast_inspection","inspected":4,"complete":true,"missing":[{"name":"contact.city","recipients":2},{"name":"contact.plan","recipients":1},{"name":"contact.seats","recipients":1}],"removed_links":1,"render_limit":0}`,

@@ -28,7 +28,7 @@ var otherColumns = strings.Fields(`
 	devices invitation_mails invitations memberships passkeys recovery_codes sessions sign_in_codes totp users
 	id team_id email_id broadcast_id block_id version_id key_id user_id topic_id template_id segment_id contact_id import_id webhook_id event_id attachment_id owner_id recipient_id domain_id
 	source_id aged_id current_id published_id actor_type actor actor_id kind type status state outcome origin source relay region domain subscription visibility permission
-	role method route scope hash address created_at error message settled held property topics events mails bound owner name language recipient_language content_syntax template_syntax
+	role method route scope webhook_scope hash address created_at error message settled held property topics events mails bound owner name language recipient_language content_syntax template_syntax
 	image_id images.sizes image_pieces.content
 	emails.message_id emails.tags emails.last_event contents.unsubscribe contents.tracking contents.insights attachments.content_type attachments.content_id
 	account_texts.sealed erasures.addresses webhooks.secrets units.stood units.signature units.part recipients.queue emails.routed suppressions.address contacts.address choices.address

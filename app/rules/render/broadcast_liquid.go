@@ -314,7 +314,7 @@ func (b *Broadcast) runs() bool {
 
 // Inspect renders the mail to a contact, as Mail does.
 func (b *Broadcast) Inspect(s *app.Sealer, contact *app.Contact) Findings {
-	r := &app.BroadcastRecipient{Email: contact.Email, Fields: b.Fields(contact)}
+	r := &app.BroadcastRecipient{ID: app.NewID(), Email: contact.Email, Fields: b.Fields(contact)}
 	b = b.in(b.Language(contact))
 	f := &fillState{mail: b, sealer: s, recipient: r}
 	if b.runs() {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxInspected is how many recipients an inspection renders the mail for, the first ones.
-	maxInspected = 10_000
+	// MaxInspected is how many recipients an inspection renders the mail for, the first ones.
+	MaxInspected = 10_000
 	// inspectChunk is how many it reads at once.
 	inspectChunk = 500
 	// maxMissing is how many distinct values it names.
@@ -78,9 +78,9 @@ func (s *Reviews) InspectBroadcast(ctx context.Context, key *app.Key, id string)
 
 func (s *Reviews) inspect(ctx context.Context, mail *render.Broadcast, recipients *app.Audience) (*Inspection, error) {
 	out, missing, cursor := &Inspection{}, map[string]int{}, ""
-	for out.Inspected < maxInspected && !out.Complete {
+	for out.Inspected < MaxInspected && !out.Complete {
 		contacts, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]app.Contact, error) {
-			return r.AudienceContacts(ctx, recipients, cursor, min(inspectChunk, maxInspected-out.Inspected))
+			return r.AudienceContacts(ctx, recipients, cursor, min(inspectChunk, MaxInspected-out.Inspected))
 		})
 		if err != nil {
 			return nil, base.Unavailable(fmt.Errorf("read audience: %w", err))
