@@ -1027,7 +1027,7 @@ func limits() map[string][]string {
 	}, "domains.md": {
 		fmt.Sprintf("or, after %d hours, `failed`", app.GiveUpVerifying/hour),
 	}, "api-broadcasts.md": {
-		fmt.Sprintf("`{to, language?}`, up to %d addresses", app.MaxBroadcastTests),
+		fmt.Sprintf("`{to}`, up to %d addresses", app.MaxBroadcastTests),
 	}, "api-domains.md": {
 		fmt.Sprintf("for 0 to %d hours, %d by default", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
 	}, "broadcasts.md": {
