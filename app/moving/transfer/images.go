@@ -86,7 +86,7 @@ func (m *importer) adopt(ctx context.Context, what string, image app.Image, cont
 // imageURL matches the URL of an image of a Mailer.
 var imageURL = regexp.MustCompile(`https?://[^\s"'<>()\\]{1,300}/i/([0-9a-f]{32})(?:-([0-9]{1,5}))?\.(?:png|jpg|gif)`)
 
-// placeImages gives a document and its variants the addresses of withImages.
+// placeImages replaces the addresses of images in a document and its variants, as withImages does.
 func (m *importer) placeImages(ctx context.Context, what string, source *string, design *jsontext.Value, variants map[string]archive.Variant) error {
 	html, changed, err := m.withImages(ctx, what, *source, string(*design))
 	if err != nil {
