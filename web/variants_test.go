@@ -65,6 +65,13 @@ func TestSyntaxAndVariants(t *testing.T) {
 		if got = a.document(at); got.Syntax != "plain" || len(got.Variants) != 0 {
 			t.Errorf("%s: without them again: %+v", c.list, got)
 		}
+		if got = a.document(at + "/versions/1"); got.Syntax != "liquid" || len(got.Variants) != 2 || value(got.Variants["pt-BR"].Subject) != "Oi" {
+			t.Errorf("%s: the first version is %+v", c.list, got)
+		}
+		wantStatus(t, a.call("POST", at+"/versions/1/restore", ""), 200)
+		if got = a.document(at); got.Syntax != "liquid" || len(got.Variants) != 2 || value(got.Variants["de"].HTML) != "<p>Hallo</p>" || value(got.Variants["de"].Design) != "{}" {
+			t.Errorf("%s: restored %+v", c.list, got)
+		}
 		for body, words := range map[string]string{
 			`{"syntax":"jinja"}`:                                             "`syntax` must be plain or liquid",
 			`{"variants":[1]}`:                                               "`variants` must be an object",

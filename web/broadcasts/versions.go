@@ -8,6 +8,7 @@ import (
 	"mailer/app/base"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
+	"mailer/web/shapes"
 )
 
 // VersionItem is an earlier version of a broadcast or template in a list.
@@ -39,6 +40,9 @@ type broadcastVersion struct {
 	HTML        *string  `json:"html"`
 	Text        *string  `json:"text" doc:"null: made from html; an empty string: none"`
 	Design      *string  `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
+	Syntax      string   `json:"syntax" enum:"plain,liquid"`
+
+	Variants shapes.Variants `json:"variants"`
 }
 
 type templateVersion struct {
@@ -50,6 +54,9 @@ type templateVersion struct {
 	HTML    string   `json:"html"`
 	Text    *string  `json:"text" doc:"null: made from html; an empty string: none"`
 	Design  *string  `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
+	Syntax  string   `json:"syntax" enum:"plain,liquid"`
+
+	Variants shapes.Variants `json:"variants"`
 }
 
 type (
@@ -99,6 +106,7 @@ func (r ReviewRoutes) getVersion(ctx context.Context, key *app.Key, in *broadcas
 	return &broadcastVersionOutput{broadcastVersion{
 		Object: "broadcast_version", VersionItem: newVersionItem(&v), Name: was.Name, From: was.From, ReplyTo: append([]string{}, was.ReplyTo...),
 		Subject: was.Subject, PreviewText: base.TextOrNull(was.Preview), HTML: base.TextOrNull(was.HTML), Text: was.Text, Design: base.TextOrNull(was.Design),
+		Syntax: app.Syntax(was.Syntax).String(), Variants: shapes.NewVariants(was.Variants),
 	}}, nil
 }
 
@@ -132,6 +140,7 @@ func (r TemplateRoutes) getVersion(ctx context.Context, key *app.Key, in *templa
 	return &templateVersionOutput{templateVersion{
 		Object: "template_version", VersionItem: newVersionItem(&v), From: base.TextOrNull(was.From), ReplyTo: append([]string{}, was.ReplyTo...),
 		Subject: base.TextOrNull(was.Subject), HTML: was.HTML, Text: was.Text, Design: base.TextOrNull(was.Design),
+		Syntax: was.Syntax.String(), Variants: shapes.NewVariants(was.Variants),
 	}}, nil
 }
 
