@@ -24,8 +24,8 @@ type BroadcastInput struct {
 	HTML        string
 	Text        *string
 	Design      string
-	Syntax      string         `json:",omitzero"` // empty: plain
-	Variants    VariantChanges `json:",omitzero"`
+	Syntax      string // empty: plain
+	Variants    VariantChanges
 	Attachments []Attachment
 	Rules       AttachmentRules `json:"-"`
 	// Send sends the broadcast immediately, or at ScheduledAt, a time that schedule.Parse reads.

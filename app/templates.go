@@ -435,7 +435,7 @@ func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 // TemplateUse is the template of a send with its values.
 type TemplateUse struct {
 	ID        string // or alias
-	Language  string `json:",omitzero"` // BCP 47; empty: none
+	Language  string // BCP 47; empty: none
 	Variables map[string]PropertyValue
 }
 

@@ -257,18 +257,23 @@ func TestLongTextsEncodeAsStrings(t *testing.T) {
 	type head struct {
 		ID string `json:"id"`
 	}
+	type part struct {
+		HTML *string `json:"html"`
+		Text string  `json:"text"`
+	}
 	type record struct {
 		head
-		HTML  *string `json:"html"`
-		Empty *string `json:"empty"`
-		Text  string  `json:"text"`
-		After int     `json:"after"`
+		HTML  *string         `json:"html"`
+		Empty *string         `json:"empty"`
+		Parts map[string]part `json:"parts"`
+		Text  string          `json:"text"`
+		After int             `json:"after"`
 	}
 	for name, unit := range map[string]string{
 		"ascii": "plain ", "quotes": `"\"<&>'`, "control": "\x00\n\r\t\u2028", "two": "é", "three": "€1", "four": "a😀", "invalid": "\xff\xf0\x9f\x98", "cut": "\xe2\x82",
 	} {
 		long := strings.Repeat(unit, 200_000/len(unit)+1)
-		v := record{head: head{"x"}, HTML: &long, Text: "x" + long, After: 7}
+		v := record{head: head{"x"}, HTML: &long, Text: "x" + long, After: 7, Parts: map[string]part{"b": {Text: "b" + long}, "a": {HTML: &long, Text: "a" + long}, "c": {}}}
 		var got, want bytes.Buffer
 		if err := errors.Join(Marshal(&got, v), newJSONEncoder(&want).Encode(v)); err != nil {
 			t.Fatal(err)
@@ -276,8 +281,11 @@ func TestLongTextsEncodeAsStrings(t *testing.T) {
 		if !bytes.Equal(got.Bytes(), want.Bytes()) || !json.Valid(got.Bytes()) {
 			t.Errorf("%s: %d bytes differ from %d", name, got.Len(), want.Len())
 		}
-		if *v.HTML != long {
+		if *v.HTML != long || v.Parts["b"].Text != "b"+long || *v.Parts["a"].HTML != long {
 			t.Errorf("%s: the answer itself was changed", name)
+		}
+		if _, texts := withoutLongTexts(v); len(texts) != 5 {
+			t.Errorf("%s: %d texts are written in pieces", name, len(texts))
 		}
 	}
 }

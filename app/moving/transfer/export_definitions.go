@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/archive"
+	"mailer/app/rules/render"
 	"mailer/app/rules/webhook"
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/webhooks"
@@ -167,6 +168,7 @@ func (x *export) broadcast(id string) error {
 	if err != nil {
 		return err
 	}
+	b = render.Expanded(b)
 	out := archive.Broadcast{ID: b.ID, Name: b.Name, SegmentID: b.SegmentID, TopicID: b.TopicID, ReplyTo: addresses(b.ReplyTo), Subject: b.Subject,
 		Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: design(b.Design), Attachments: attachmentsOf(b.Attachments), Status: b.Status, Document: document(b.Syntax, b.Variants),
 		CreatedAt: b.CreatedAt, ScheduledAt: b.ScheduledAt, QueuedAt: b.QueuedAt, SentAt: b.SentAt, CanceledAt: b.CanceledAt}

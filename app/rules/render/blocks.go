@@ -113,16 +113,31 @@ func expandBlocks(syntax app.Syntax, source string, blocks app.Blocks) string {
 	return b.String()
 }
 
+// Expanded returns a broadcast that was queued with its saved blocks put in, which may not exist any more.
+func Expanded(b *app.Broadcast) *app.Broadcast {
+	if b.Snapshot == nil || len(b.Snapshot.Blocks) == 0 {
+		return b
+	}
+	out := *b
+	out.HTML, out.Variants = expandAll(b.Syntax, b.HTML, b.Variants, b.Snapshot.Blocks)
+	return &out
+}
+
+// expandAll is expandBlocks for a document and its variants.
+func expandAll(syntax app.Syntax, html string, variants app.Variants, blocks app.Blocks) (string, app.Variants) {
+	out := maps.Clone(variants)
+	for lang, v := range out {
+		v.HTML = expandBlocks(syntax, v.HTML, blocks)
+		out[lang] = v
+	}
+	return expandBlocks(syntax, html, blocks), out
+}
+
 // WithBlocks returns a template in whose texts the saved blocks are replaced. A block may contain the
 // link to the page that shows the mail, which then is a variable of the template.
 func WithBlocks(c *app.TemplateContent, blocks app.Blocks) *app.TemplateContent {
 	out := *c
-	out.HTML = expandBlocks(c.Syntax, c.HTML, blocks)
-	out.Variants = maps.Clone(c.Variants)
-	for lang, v := range out.Variants {
-		v.HTML = expandBlocks(c.Syntax, v.HTML, blocks)
-		out.Variants[lang] = v
-	}
+	out.HTML, out.Variants = expandAll(c.Syntax, c.HTML, c.Variants, blocks)
 	linked := false
 	for _, html := range blocks {
 		linked = linked || strings.Contains(html, app.ViewKey)
