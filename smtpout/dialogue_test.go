@@ -35,10 +35,10 @@ func TestFailedCommandGroup(t *testing.T) {
 		resets  int
 		reused  bool
 	}{
-		{"MAIL refused, and all after it", map[string]string{"MAIL": no}, false, "refused/mail/550", 0, 0, true},
+		{"MAIL refused, and all after it", map[string]string{"MAIL": no}, false, "refused/mail/550", 0, 0, false},
 		{"MAIL postponed, and all after it", map[string]string{"MAIL": "451 4.3.0 later"}, false, "deferred/mail/451", 0, 0, true},
-		{"MAIL refused, DATA taken", map[string]string{"MAIL": no}, true, "refused/mail/550", 1, 0, true},
-		{"MAIL refused, DATA and the dot taken", map[string]string{"MAIL": no, "DOT": "554 5.5.1 nobody"}, true, "refused/mail/550", 1, 0, true},
+		{"MAIL refused, DATA taken", map[string]string{"MAIL": no}, true, "refused/mail/550", 1, 0, false},
+		{"MAIL refused, DATA and the dot taken", map[string]string{"MAIL": no, "DOT": "554 5.5.1 nobody"}, true, "refused/mail/550", 1, 0, false},
 		{"MAIL refused, RCPT taken", map[string]string{"MAIL": no, "RCPT": "251 2.1.5 ok"}, false, "refused/mail/550", 0, 0, false},
 		{"MAIL refused, 421 at RCPT", map[string]string{"MAIL": no, "RCPT": "421 4.3.2 bye"}, false, "refused/mail/550", 0, 0, false},
 		{"MAIL refused, dropped at RCPT", map[string]string{"MAIL": no, "RCPT": hangUp}, false, "refused/mail/550", 0, 0, false},

@@ -28,7 +28,7 @@ func TestConnectionIsReused(t *testing.T) {
 		case verb == "RCPT" && strings.Contains(line, "<refused@"):
 			return "550 5.1.1 unknown"
 		case verb == "MAIL" && strings.Contains(line, "<sender@"):
-			return "550 5.1.8 sender"
+			return "450 4.1.8 sender"
 		}
 		return ""
 	}
@@ -39,7 +39,7 @@ func TestConnectionIsReused(t *testing.T) {
 		want(t, r.Send(t.Context(), testMessage("refused@example.net"), authorizeAll), "done/rcpt/0 refused=refused/550")
 		m := testMessage("a@example.net")
 		m.EnvelopeFrom = "sender@example.com"
-		want(t, r.Send(t.Context(), m, authorizeAll), "refused/mail/550")
+		want(t, r.Send(t.Context(), m, authorizeAll), "deferred/mail/450")
 		if opened, _ := f.counts(); opened != 1 {
 			t.Fatalf("round %d: %d connections", i, opened)
 		}

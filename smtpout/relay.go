@@ -181,7 +181,8 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx co
 			c, err = r.connect(connecting, req) // as if the connection was refused
 			continue
 		}
-		if end == connReusable {
+		refused := res.Stage == app.StageMail && res.Reply.Code >= 500 // maybe for as long as the connection lasts
+		if end == connReusable && !refused {
 			r.pool.put(c)
 		} else {
 			r.pool.drop(c)
