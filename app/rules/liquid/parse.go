@@ -114,7 +114,7 @@ func (p *parser) fail(at int, format string, args ...any) {
 	p.at, p.now = len(p.source), lexeme{}
 }
 
-// missing fails because of what stands where something else was expected.
+// missing fails because the source has something else than was expected.
 func (p *parser) missing(what string) {
 	if p.now.kind == endLexeme {
 		p.fail(p.now.at, "ends where %s", what)

@@ -15,7 +15,7 @@ import (
 const (
 	// MaxInspected is how many recipients an inspection renders the mail for, the first ones.
 	MaxInspected = 10_000
-	// inspectChunk is how many it reads at once.
+	// inspectChunk is how many it reads in one query.
 	inspectChunk = 500
 	// maxMissing is how many distinct values it names.
 	maxMissing = 100
