@@ -23,7 +23,7 @@ const (
 // migrateRemote is Migrate for PostgreSQL. Nothing is copied: all steps run in one transaction,
 // which a dry run rolls back. Error: also ErrInUse.
 func migrateRemote(ctx context.Context, opts Options, how Migrating, all []step) (m Migration, err error) {
-	pool, err := openBriefly(opts.Path, dialTimeout)
+	pool, err := openBriefly(opts.Path)
 	if err != nil {
 		return m, err
 	}

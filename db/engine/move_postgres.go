@@ -26,7 +26,7 @@ func postgresSide(ctx context.Context, url string) (*moveSide, error) {
 	if err := e.configure(url); err != nil {
 		return nil, err
 	}
-	e.config.DialFunc = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	e.config.DialFunc = (&net.Dialer{Timeout: e.config.ConnectTimeout}).DialContext
 	e.config.RuntimeParams["tcp_user_timeout"] = "0"
 	for _, limit := range []string{"idle_in_transaction_session_timeout", "statement_timeout", "lock_timeout"} {
 		e.config.RuntimeParams[limit] = "0"

@@ -35,7 +35,7 @@ func Names(ctx context.Context, path, kind string) ([]string, error) {
 
 func namesPool(path string) (*sql.DB, error) {
 	if IsRemote(path) {
-		return openBriefly(path, dialTimeout)
+		return openBriefly(path)
 	}
 	return sql.Open("sqlite", dsn(path, "mode=ro&_query_only=1&_busy_timeout=20"))
 }

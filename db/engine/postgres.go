@@ -52,7 +52,8 @@ func postgresName(name string) string {
 	return ""
 }
 
-// dialTimeout is how long connecting may take; tcpUserTimeout is how long sent data may stay
+// dialTimeout is how long connecting may take, unless connect_timeout of the URL or of
+// PGCONNECT_TIMEOUT sets another time; tcpUserTimeout is how long sent data may stay
 // unacknowledged.
 const (
 	dialTimeout    = 3 * time.Second
@@ -73,8 +74,10 @@ func (e *postgresEngine) configure(name string) error {
 	if config.Database == "" {
 		return refuse(ErrNotDatabase, "--db %s names no database: it ends with /NAME", postgresName(name))
 	}
-	config.ConnectTimeout = dialTimeout
-	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: setUserTimeout})
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = dialTimeout
+	}
+	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: config.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: setUserTimeout})
 	config.RuntimeParams["application_name"] = applicationName(e.writer)
 	config.RuntimeParams["jit"] = "off"                                      // compiling would take longer than running any statement
 	config.RuntimeParams["default_transaction_isolation"] = "read committed" // overrides defaults of the role and the database

@@ -2,7 +2,24 @@ package engine
 
 import (
 	"testing"
+	"time"
 )
+
+// TestConnectTimeout: the URL and PGCONNECT_TIMEOUT override the default.
+func TestConnectTimeout(t *testing.T) {
+	const url = "postgres://u:p@db.example.com/mailer"
+	check := func(url string, want time.Duration) {
+		t.Helper()
+		e := &postgresEngine{}
+		if err := e.configure(url); err != nil || e.config.ConnectTimeout != want {
+			t.Errorf("%s: %v, %v", url, e.config, err)
+		}
+	}
+	check(url, dialTimeout)
+	check(url+"?connect_timeout=60", time.Minute)
+	t.Setenv("PGCONNECT_TIMEOUT", "20")
+	check(url, 20*time.Second)
+}
 
 // TestPostgresTLSDefault checks that TLS with verification is the default over a network, and
 // that only the URL overrides it.

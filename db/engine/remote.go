@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
 )
@@ -65,18 +64,17 @@ func OnlyFiles(name string) error {
 }
 
 // openBriefly returns a pool for a single query to a PostgreSQL database.
-func openBriefly(name string, timeout time.Duration) (*sql.DB, error) {
+func openBriefly(name string) (*sql.DB, error) {
 	e := &postgresEngine{}
 	if err := e.configure(name); err != nil {
 		return nil, err
 	}
-	e.config.ConnectTimeout = timeout
 	return stdlib.OpenDB(*e.config), nil
 }
 
 // remoteInUse reports whether a server works on a PostgreSQL database.
 func remoteInUse(name string) bool {
-	pool, err := openBriefly(name, dialTimeout)
+	pool, err := openBriefly(name)
 	if err != nil {
 		return false
 	}

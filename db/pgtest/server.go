@@ -124,7 +124,7 @@ func run(cred *syscall.Credential, dir string) (*server, error) {
 	if err := shell.Start(); err != nil {
 		return nil, err
 	}
-	dsn := "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	dsn := "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&connect_timeout=60" // a busy machine may need more than the default
 	if err := waitReady(dsn, filepath.Join(dir, "data")); err != nil {
 		said, _ := os.ReadFile(log.Name())
 		return nil, errors.Join(fmt.Errorf("no answer: %w: %s", err, said), held.Close(), shell.Wait())
