@@ -40,6 +40,7 @@ import (
 	"mailer/app/sending/providerevents"
 	"mailer/app/sending/queue"
 	"mailer/app/sending/relays"
+	"mailer/app/sending/signup"
 	"mailer/app/tenants/accounts"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
@@ -168,6 +169,7 @@ type Server struct {
 	Guardrails     *guardrails.Service
 	Broadcasts     *broadcasts.Service
 	Reviews        *broadcasts.Reviews
+	SignUp         *signup.Service
 	ProviderEvents *providerevents.Service
 	Relays         *relays.Service
 	Health         *health.Service
@@ -230,6 +232,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Guardrails = s.Delivery.Guardrails
 	s.Broadcasts = broadcasts.New(b, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
+	s.SignUp = signup.New(b, s.Webhooks, s.Teams, s.Audience, s.Mail)
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
 		Announce: func(tx *db.Tx, data webhook.RelaySwitch) error {

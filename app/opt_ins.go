@@ -1,0 +1,103 @@
+package app
+
+import "time"
+
+// OptInStatus is what became of an opt-in.
+type OptInStatus string
+
+// The states of an opt-in.
+const (
+	OptInPending   OptInStatus = "pending"
+	OptInConfirmed OptInStatus = "confirmed"
+	OptInExpired   OptInStatus = "expired"
+	OptInRefused   OptInStatus = "refused"
+)
+
+// OptInStatuses are the states of an opt-in.
+var OptInStatuses = []OptInStatus{OptInPending, OptInConfirmed, OptInExpired, OptInRefused}
+
+// How long the link of a confirmation works, how long an opt-in waits for a confirmation that is above
+// the limits, and how long a team sends no confirmation to an address that refused.
+const (
+	OptInLinkFor  = 7 * 24 * time.Hour
+	OptInWaitsFor = 24 * time.Hour
+	RefusedFor    = 365 * 24 * time.Hour
+)
+
+// SignUp is an opt-in that was asked for. Until it is confirmed its address is not a contact.
+type SignUp struct {
+	ID          string
+	TeamID      string
+	FormID      string // empty: asked for by API
+	FormVersion int64
+	Hash        AddressHash
+	Email       string
+	Status      OptInStatus
+	Request     SignUpRequest
+	ContactID   string // empty: not confirmed, or deleted
+	RequestedAt time.Time
+	DecidedAt   time.Time // zero: pending
+}
+
+// SignUpRequest is what was asked for, by whom, and after which text.
+type SignUpRequest struct {
+	Topics     []string   `json:"topics,omitzero"`   // ids
+	Segments   []string   `json:"segments,omitzero"` // ids
+	FirstName  string     `json:"first_name,omitzero"`
+	LastName   string     `json:"last_name,omitzero"`
+	Properties Properties `json:"properties,omitzero"`
+	Language   string     `json:"language,omitzero"` // of Languages
+	Text       string     `json:"text,omitzero"`     // that was shown
+	FormName   string     `json:"form,omitzero"`
+	Visitor    Visitor    `json:"visitor,omitzero"`
+}
+
+// Visitor is who sent a request to a public page.
+type Visitor struct {
+	IP        string `json:"ip,omitzero"`
+	UserAgent string `json:"user_agent,omitzero"`
+}
+
+// SignUpInput starts a confirmed opt-in by API.
+type SignUpInput struct {
+	Email      string
+	Topics     []string // ids
+	Segments   []string // ids
+	FirstName  string
+	LastName   string
+	Properties PropertyChanges
+	FormID     string // its sender, templates and language; empty: a verified domain of the team and the built-in mail
+}
+
+// Consent is what a contact agreed to.
+type Consent struct {
+	ID        string
+	TeamID    string
+	ContactID string
+	OptInID   string // empty: by a form without confirmation
+	FormID    string // empty: by API
+	Record    ConsentRecord
+	CreatedAt time.Time
+}
+
+// ConsentRecord is the proof of a consent.
+type ConsentRecord struct {
+	Email        string        `json:"email"`
+	Form         string        `json:"form,omitzero"` // its name
+	FormVersion  int64         `json:"form_version,omitzero"`
+	Topics       []ConsentItem `json:"topics,omitzero"`
+	Text         string        `json:"text,omitzero"`         // that was shown when it was asked for
+	ConfirmText  string        `json:"confirm_text,omitzero"` // that was shown when it was confirmed
+	Language     string        `json:"language,omitzero"`
+	RequestedAt  time.Time     `json:"requested_at,format:unixmilli"`
+	RequestedBy  Visitor       `json:"requested_by,omitzero"`
+	ConfirmedAt  time.Time     `json:"confirmed_at,omitzero,format:unixmilli"`
+	ConfirmedBy  Visitor       `json:"confirmed_by,omitzero"`
+	Resubscribed bool          `json:"resubscribed,omitzero"` // the person asked to receive mail again after an unsubscribe
+}
+
+// ConsentItem is a topic as it was called when the person agreed.
+type ConsentItem struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
