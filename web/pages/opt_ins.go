@@ -78,6 +78,9 @@ func (s *signUps) addOptIn(method, path, id, summary string, build optInRoute) {
 	op := openapi.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
 	added := rest.RegisterRaw(s.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *optInInput) (*rest.SelfWritten, error) {
 		answer, err := build(ctx, x, in)
+		if app.CodeOf(err) == app.CodePlanLimitReached {
+			err = &app.Error{Code: app.CodeServiceUnavailable, Message: "The team has no room for more contacts", Err: err}
+		}
 		if err != nil {
 			return &rest.SelfWritten{Body: func() { s.refuse(x, s.h.ErrorFor(x, err)) }}, nil
 		}
