@@ -9,8 +9,13 @@ import (
 	"mailer/web/rest/openapi"
 )
 
-// documentForm documents what a route of a form or of a confirmation takes and answers.
+// documentForm documents what a route of a form or of a confirmation takes and answers. Preflights are no
+// operations of the API: only browsers send them.
 func documentForm(doc *openapi.Document, op *openapi.Operation) {
+	if op.Method == http.MethodOptions {
+		delete(doc.Paths[op.Path], "options")
+		return
+	}
 	text := &openapi.MediaType{Schema: &openapi.Schema{Type: openapi.TypeString}}
 	page := map[string]*openapi.MediaType{"text/html": text}
 	ok := page
@@ -29,11 +34,8 @@ func documentForm(doc *openapi.Document, op *openapi.Operation) {
 		op.RequestBody = signUpBody(doc, op.Path)
 		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity)
 	}
-	if op.Method == http.MethodHead || op.Method == http.MethodOptions {
-		ok = nil
-	}
 	if op.Method == http.MethodHead {
-		page = nil
+		ok, page = nil, nil
 	}
 	op.Responses = map[string]*openapi.Response{"200": {Description: http.StatusText(http.StatusOK), Content: ok}}
 	for _, status := range statuses {
