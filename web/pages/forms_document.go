@@ -9,13 +9,8 @@ import (
 	"mailer/web/rest/openapi"
 )
 
-// documentForm documents what a route of a form or of a confirmation takes and answers. Preflights are no
-// operations of the API: only browsers send them.
+// documentForm documents what a route of a form or of a confirmation takes and answers.
 func documentForm(doc *openapi.Document, op *openapi.Operation) {
-	if op.Method == http.MethodOptions {
-		delete(doc.Paths[op.Path], "options")
-		return
-	}
 	text := &openapi.MediaType{Schema: &openapi.Schema{Type: openapi.TypeString}}
 	page := map[string]*openapi.MediaType{"text/html": text}
 	ok := page
