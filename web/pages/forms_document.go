@@ -68,7 +68,7 @@ func signUpBody(doc *openapi.Document, path string) *openapi.RequestBody {
 	inputs := func(name string) *openapi.Schema {
 		return &openapi.Schema{Type: openapi.TypeObject, Description: fields, Properties: map[string]*openapi.Schema{
 			emailInput: text("The address to sign up"), name: topics, proofInput: text("The solution of a challenge"),
-			buttonInput: text("The token of a button"), trapInput: text("People leave it empty"),
+			buttonInput: text("The token of a button"), openedInput: text("The token of the page of the form, which has it in a hidden input"), trapInput: text("People leave it empty"),
 		}}
 	}
 	return &openapi.RequestBody{Content: map[string]*openapi.MediaType{
