@@ -144,8 +144,9 @@ func TestSingleFormChangesNoContact(t *testing.T) {
 			in.Confirm, in.Segments = app.SingleOptIn, []string{segment.ID}
 			in.Fields = []app.FormField{{Property: "first_name", Label: "Name"}}
 		})
-		w.AddContact("known@example.net", false)
-		_, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "gone@example.net", Origin: app.OriginUnsubscribe})
+		_, _, err := w.Services.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "known@example.net"}, app.ConflictError)
+		testserver.Must(t, err)
+		_, err = w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "gone@example.net", Origin: app.OriginUnsubscribe})
 		testserver.Must(t, err)
 		for i, email := range []string{"new@example.net", "known@example.net", "gone@example.net"} {
 			out := press(w, signup.Submission{FormID: f.ID, Email: email, Values: map[string]string{"first_name": "Zed"}, Client: client(i)})
