@@ -16,6 +16,8 @@ import (
 const (
 	// restAfterRefusal is how long a form rests whose team may not send now.
 	restAfterRefusal = time.Minute
+	// maxRest is how long a form rests at most: another server may raise its limits.
+	maxRest = 10 * time.Minute
 	// maxPerRound is how many confirmations of a form are looked at before those of other forms.
 	maxPerRound = 20
 	// concurrentForms is how many forms send at the same time: a look-up in DNS may take seconds.
@@ -123,7 +125,7 @@ func (s *Service) sendForm(ctx context.Context, at db.DueForm) (more bool, err e
 		return false, err
 	}
 	if c.left <= 0 {
-		s.rest(at, c.next)
+		s.rest(at, earlier(c.next, clock.Now().Add(maxRest)))
 		return false, s.alert(ctx, c.form)
 	}
 	for _, id := range c.ids {

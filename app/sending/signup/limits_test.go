@@ -19,7 +19,7 @@ import (
 
 // TestOneAddressGetsFewConfirmations: by team, over all teams, and after a restart.
 func TestOneAddressGetsFewConfirmations(t *testing.T) {
-	testserver.SynctestHours(t, func(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
 		w := testserver.NewWithConfig(t, server.Config{PagesHost: pagesHost}, testserver.NewRelay(nil))
 		w.Start()
 		const victim = "victim@example.net"
@@ -188,7 +188,7 @@ func TestConfirmationsAreHiddenFromTheTeam(t *testing.T) {
 
 // TestFormSendsSixtyAnHour, fairly among ranges; what waits a day expires, and the owner hears of it once.
 func TestFormSendsSixtyAnHour(t *testing.T) {
-	testserver.SynctestHours(t, func(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))
 		f := addForm(w, w.Key, func(in *app.FormInput) { in.MaxPerDay = 80 })
 		ask := func(n, from int) {
