@@ -317,7 +317,7 @@ var hot = map[string][]string{
 	"AllKeys":             {"keys_team (team_id=?)"},
 	"KeysOfDomain":        {"keys_domain (domain_id=?)"},
 	"cappedCounts":        {"keys_team (team_id=?)", "segments_team (team_id=?)", "topics_team (team_id=?)", "templates_team (team_id=?)", "blocks_team (team_id=?)", "forms_team (team_id=?)", "broadcasts_open (team_id=?)"},
-	"Form":                {"PRIMARY KEY (id=?)"},
+	"Form":                {"(id=?)"},
 	"PendingOptIns":       {"opt_ins_address (team_id=? AND address=?)"},
 	"CountDueOfRange":     {"opt_ins_due (team_id=? AND form_id=? AND ip_range=?)"},
 	"Confirmations":       {"PRIMARY KEY (person=? AND sent_at>?)"},
@@ -423,6 +423,7 @@ var (
 // maySort are statements that may sort: they group rows.
 var maySort = map[string]bool{"QueuedGroups": true, "QueuedDomains": true, "movedTables": true, "WorstOfRegion": true, "OpenDoubts": true,
 	"MembersBetween": true, "FormerBetween": true, "FormerChoices": true, "SuppressedChoices": true, "MailedBetween": true, // one page of an export
+	"DueRanges": true, // the due confirmations of a form, for each minute in which it may send
 }
 
 // planProblems returns the problems of a statement's query plan.
