@@ -56,6 +56,7 @@ func documentTags(doc *openapi.Document) {
 func eventData() map[webhook.EventName][]reflect.Type {
 	email, contact, domain := reflect.TypeFor[webhook.EmailData](), reflect.TypeFor[webhook.ContactData](), reflect.TypeFor[app.DomainData]()
 	topic, suppression := reflect.TypeFor[webhook.TopicData](), reflect.TypeFor[webhook.SuppressionData]()
+	optIn := reflect.TypeFor[webhook.OptInData]()
 	line, rest, quota := reflect.TypeFor[reputation.GuardrailData](), reflect.TypeFor[reputation.BreakerData](), reflect.TypeFor[plan.QuotaData]()
 	return map[webhook.EventName][]reflect.Type{
 		webhook.EmailSent: {email}, webhook.EmailScheduled: {email}, webhook.EmailDelivered: {email}, webhook.EmailDeliveryDelayed: {email},
@@ -63,8 +64,7 @@ func eventData() map[webhook.EventName][]reflect.Type {
 		webhook.EmailFailed: {email}, webhook.EmailSuppressed: {email},
 		webhook.ContactCreated: {contact}, webhook.ContactUpdated: {contact}, webhook.ContactDeleted: {contact},
 		webhook.ContactTopicsUpdated:  {reflect.TypeFor[webhook.ContactTopicsData]()},
-		webhook.ContactOptInRequested: {reflect.TypeFor[webhook.OptInData]()}, webhook.ContactOptInConfirmed: {reflect.TypeFor[webhook.OptInData]()},
-		webhook.FormLimited:   {reflect.TypeFor[webhook.FormLimitedData]()},
+		webhook.ContactOptInRequested: {optIn}, webhook.ContactOptInConfirmed: {optIn}, webhook.FormLimited: {reflect.TypeFor[webhook.FormLimitedData]()},
 		webhook.DomainCreated: {domain}, webhook.DomainUpdated: {domain}, webhook.DomainDeleted: {domain},
 		webhook.SuppressionAdded: {suppression}, webhook.SuppressionRemoved: {suppression},
 		webhook.TopicCreated: {topic}, webhook.TopicUpdated: {topic}, webhook.TopicDeleted: {topic},
@@ -87,9 +87,9 @@ var eventNotes = map[webhook.EventName]string{
 	webhook.EmailFailed:           "The email can't be sent; `failed` says why.",
 	webhook.EmailSuppressed:       "A recipient was left out; `suppressed` says why.",
 	webhook.ContactTopicsUpdated:  "A contact opted into or out of topics; `topics` are those that changed.",
-	webhook.ContactOptInRequested: "Someone asked to receive mail at an address, which is not confirmed yet.",
-	webhook.ContactOptInConfirmed: "A person confirmed an opt-in, and is a contact now.",
-	webhook.FormLimited:           "More confirmations of a form were asked for than are sent in an hour or a day. Sent at most once a day for each form.",
+	webhook.ContactOptInRequested: "A confirmed opt-in was asked for, through a form or by API. It is the same whether a confirmation is sent or not.",
+	webhook.ContactOptInConfirmed: "A person confirmed an opt-in: `contact_id` is the contact.",
+	webhook.FormLimited:           "Confirmations of a form wait, because more were asked for than are sent in an hour or a day. Sent once in 24 hours.",
 	webhook.DeliverabilityWarning: "The rates of bounces or complaints crossed a line.",
 	webhook.DeliverabilityPaused:  "Sending rests: for the rates of bounces or complaints, or because a relay refuses all mail of a domain.",
 	webhook.QuotaWarning:          "A quota is nearly used up.",
