@@ -263,8 +263,7 @@ func startForms(t *testing.T) (p *provenSignUps, pages, site string) {
 	h := httptest.NewServer(handlerOf(p))
 	t.Cleanup(h.Close)
 	snippet := func() string {
-		f := &FormSnippet{URL: h.URL + "/f/" + formID, Topics: p.form.Topics, Fields: []app.FormField{{Property: "first_name", Label: "First name"}, {Property: "age", Label: "Age"}}}
-		return f.WithScript()
+		return EmbeddedForm(&p.form, h.URL+"/f/"+formID, true)
 	}
 	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
