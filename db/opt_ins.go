@@ -118,13 +118,13 @@ func (r *Reader) PendingOptIns(teamID string, address app.AddressHash, limit int
 // CountDueOfRange returns how many confirmations of a form to a range of addresses are due, at most
 // limit.
 func (r *Reader) CountDueOfRange(teamID, formID, ipRange string, limit int) (n int, err error) {
-	err = r.Row(`SELECT count(*) FROM (SELECT 1 FROM opt_ins WHERE team_id = ? AND form_id = ? AND ip_range = ? AND mail = 'due' LIMIT ?) AS rows_due`, []any{teamID, formID, ipRange, limit}, &n)
+	err = r.Row(`SELECT count(*) FROM (SELECT 1 FROM opt_ins WHERE team_id = ? AND form_id = ? AND ip_range = ? AND mail = 'due' LIMIT ?) AS rows_open`, []any{teamID, formID, ipRange, limit}, &n)
 	return n, err
 }
 
 // CountDue returns how many confirmations of a form are due, at most limit.
 func (r *Reader) CountDue(teamID, formID string, limit int) (n int, err error) {
-	err = r.Row(`SELECT count(*) FROM (SELECT 1 FROM opt_ins WHERE team_id = ? AND form_id = ? AND mail = 'due' LIMIT ?) AS rows_due`, []any{teamID, formID, limit}, &n)
+	err = r.Row(`SELECT count(*) FROM (SELECT 1 FROM opt_ins WHERE team_id = ? AND form_id = ? AND mail = 'due' LIMIT ?) AS rows_open`, []any{teamID, formID, limit}, &n)
 	return n, err
 }
 
@@ -321,6 +321,6 @@ const maxSignUpRanges = 100
 // came from private addresses. It looks at a bounded number.
 func (r *Reader) SignUpRanges(since time.Time) (all, private int, err error) {
 	err = r.Row(`SELECT count(*), coalesce(sum(CASE WHEN ip_range = '' THEN 1 ELSE 0 END), 0) FROM (SELECT ip_range FROM opt_ins
-		WHERE request <> '{}' AND requested_at > ? AND form_id > '' ORDER BY requested_at DESC LIMIT ?) AS newest`, []any{milli(since), maxSignUpRanges}, &all, &private)
+		WHERE request <> '{}' AND requested_at > ? AND form_id > '' ORDER BY requested_at DESC LIMIT ?) AS rows_open`, []any{milli(since), maxSignUpRanges}, &all, &private)
 	return all, private, err
 }

@@ -56,6 +56,7 @@ func documentTags(doc *openapi.Document) {
 func eventData() map[webhook.EventName][]reflect.Type {
 	email, contact, domain := reflect.TypeFor[webhook.EmailData](), reflect.TypeFor[webhook.ContactData](), reflect.TypeFor[app.DomainData]()
 	topic, suppression := reflect.TypeFor[webhook.TopicData](), reflect.TypeFor[webhook.SuppressionData]()
+	optIn := reflect.TypeFor[webhook.OptInData]()
 	line, rest, quota := reflect.TypeFor[reputation.GuardrailData](), reflect.TypeFor[reputation.BreakerData](), reflect.TypeFor[plan.QuotaData]()
 	return map[webhook.EventName][]reflect.Type{
 		webhook.EmailSent: {email}, webhook.EmailScheduled: {email}, webhook.EmailDelivered: {email}, webhook.EmailDeliveryDelayed: {email},
@@ -63,7 +64,7 @@ func eventData() map[webhook.EventName][]reflect.Type {
 		webhook.EmailFailed: {email}, webhook.EmailSuppressed: {email},
 		webhook.ContactCreated: {contact}, webhook.ContactUpdated: {contact}, webhook.ContactDeleted: {contact},
 		webhook.ContactTopicsUpdated:  {reflect.TypeFor[webhook.ContactTopicsData]()},
-		webhook.ContactOptInRequested: {reflect.TypeFor[webhook.OptInData]()}, webhook.ContactOptInConfirmed: {reflect.TypeFor[webhook.OptInData]()},
+		webhook.ContactOptInRequested: {optIn}, webhook.ContactOptInConfirmed: {optIn},
 		webhook.FormLimited:   {reflect.TypeFor[webhook.FormLimitedData]()},
 		webhook.DomainCreated: {domain}, webhook.DomainUpdated: {domain}, webhook.DomainDeleted: {domain},
 		webhook.SuppressionAdded: {suppression}, webhook.SuppressionRemoved: {suppression},

@@ -335,7 +335,8 @@ func TestLongFormWithoutScript(t *testing.T) {
 		t.Error("the button can be pressed immediately")
 	}
 	b.shoot("button-before")
-	b.press("form button") // waits until it is visible
+	b.sees("Finish sign-up") // it is visible now
+	b.press("form button")
 	b.sees("Check your inbox")
 	if in := p.last(); in == nil || in.Button == "" || in.Values["first_name"] != "Ann" || in.Email != "ann@example.org" || len(in.Topics) != 1 {
 		t.Errorf("%+v", in)
@@ -380,6 +381,7 @@ func TestLongEmbeddedForm(t *testing.T) {
 	b.press("form button")
 	b.sees("Noch ein Schritt")
 	run[bool](b, `(document.querySelector('input[name="website-url"]').value = '', true)`)
+	b.sees("Anmeldung abschließen")
 	b.press(".mailer-answer button")
 	b.sees("Sehen Sie in Ihr Postfach")
 	if in := p.last(); in.Email != "carl@example.org" || in.Button == "" {

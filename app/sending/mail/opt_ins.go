@@ -8,7 +8,7 @@ import (
 
 // Prepare makes the email of a send of the server itself for a team, from a template or with its own
 // texts, without storing it: a Write that accepts it does no rendering. optInID is the opt-in that it
-// confirms, which hides the email from the team; empty: none. Errors: those of SendEmail before the
+// confirms, which hides the email from the team, unless mail is captured; empty: none. Errors: those of SendEmail before the
 // check of the from-domain.
 func (s *Service) Prepare(ctx context.Context, teamID, optInID string, in *app.EmailInput) (email *app.Email, err error) {
 	key := &app.Key{TeamID: teamID, Permission: app.FullAccess, Role: app.RoleOwner, Via: SourceAPI}
@@ -23,6 +23,8 @@ func (s *Service) Prepare(ctx context.Context, teamID, optInID string, in *app.E
 	if err != nil {
 		return nil, err
 	}
-	email.ForOptIn = optInID
+	if !s.Settings.Capture { // what is captured tells nothing about an address
+		email.ForOptIn = optInID
+	}
 	return email, nil
 }

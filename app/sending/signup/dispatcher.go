@@ -16,6 +16,8 @@ import (
 const (
 	// restAfterRefusal is how long a form rests whose team may not send now.
 	restAfterRefusal = time.Minute
+	// maxRest is how long a form rests at most: another server may raise its limits.
+	maxRest = 10 * time.Minute
 	// maxPerRound is how many confirmations of a form are looked at before those of other forms.
 	maxPerRound = 20
 	// concurrentForms is how many forms send at the same time: a look-up in DNS may take seconds.
@@ -123,13 +125,17 @@ func (s *Service) sendForm(ctx context.Context, at db.DueForm) (more bool, err e
 		return false, err
 	}
 	if c.left <= 0 {
-		s.rest(at, c.next)
+		s.rest(at, earlier(c.next, clock.Now().Add(maxRest)))
 		return false, s.alert(ctx, c.form)
 	}
+	began := time.Now()
 	for _, id := range c.ids {
 		done, err := s.confirmByMail(ctx, at, id, c.form)
 		if err != nil || !done {
 			return false, err
+		}
+		if time.Since(began) > lookupTimeout { // of slow domains: other forms wait for the end of the round
+			break
 		}
 	}
 	return len(c.ids) > 0, nil

@@ -185,7 +185,7 @@ func (s *Service) admit(form *app.Form, in *Submission) (p pass, ok bool) {
 	if r := clientRange(in.Client); r != "" {
 		crowd = s.ranges.Add(form.ID+" "+r, now)
 	}
-	if t, ok := s.checkButton(form.ID, in.Button); ok && in.Trap == "" {
+	if t, ok := s.checkButton(form.ID, in.Button); ok { // also for a person whose browser filled in the trap
 		return pass{t.id, t.issued.Add(buttonFor), false}, true
 	}
 	t, ok := s.checkProof(form.ID, in.Proof)
