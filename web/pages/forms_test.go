@@ -381,10 +381,11 @@ func TestSubmitErrors(t *testing.T) {
 		if in["form-opened"]["value"] != "before" || news || !offers || strings.Contains(tt.body, "Ann") && in["first_name"]["value"] != "Ann" {
 			t.Errorf("%s: what was entered is lost: %v", name, in)
 		}
-		s.want(s.ask("POST", "/f/"+formID, "{}", asJSON), 422, `"errors":[{"field":"`)
+		s.want(s.ask("POST", "/f/"+formID, "{}", asJSON), 422, `"message":"Please check what you entered.","errors":[{"field":"`)
 	}
 	s := newSignUpServer(t)
 	s.err = app.Invalid("email", "is no address")
+	s.want(s.ask("POST", "/f/"+formID, "{}", asJSON), 422, `"errors":[{"field":"email",`, `},{"field":"age",`) // in the order of the form
 	s.want(s.ask("POST", "/f/"+formID, "email=x"), 422, `value="`+newsID+`" checked`) // a pasted form without topics
 }
 
