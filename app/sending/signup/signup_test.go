@@ -1,7 +1,10 @@
 package signup_test
 
 import (
+	"fmt"
+	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +85,63 @@ func TestConfirmedSignUpBecomesAContact(t *testing.T) {
 			if strings.Count(events, name+" {") != 1 {
 				t.Errorf("%s: %s", name, events)
 			}
+		}
+	})
+}
+
+// TestConcurrentDecisionsCountOnce: of many presses at the same time, one decides.
+func TestConcurrentDecisionsCountOnce(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		f := addForm(w, w.Key, nil)
+		signUp(w, f, "bob@example.net", 1)
+		token := linkIn(w, mailsTo(w, "bob@example.net")[0])
+		var group sync.WaitGroup
+		for n := range 12 {
+			group.Go(func() {
+				var err error
+				if n%3 == 0 {
+					_, err = w.Services.SignUp.Refuse(t.Context(), pagesHost, token, app.Visitor{})
+				} else {
+					_, err = w.Services.SignUp.Confirm(t.Context(), pagesHost, token, &signup.Decision{})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		form, err := w.Services.SignUp.GetForm(t.Context(), w.Key, f.ID)
+		testserver.Must(t, err)
+		o := optIns(w, w.Key)[0]
+		confirmed := int64(w.CountContacts())
+		if form.Confirmed+form.Refused != 1 || form.Confirmed != confirmed || (o.Status == app.OptInConfirmed) != (confirmed == 1) || w.Count("consents") != w.Count("contacts") {
+			t.Errorf("%+v, %s, %d contacts, %s consents", form, o.Status, confirmed, w.Count("consents"))
+		}
+	})
+}
+
+// TestPrivatePeersShareNoLimit, since the server sees only a proxy: an operator is warned.
+func TestPrivatePeersShareNoLimit(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		f := addForm(w, w.Key, nil)
+		for n := range 8 {
+			press(w, signup.Submission{FormID: f.ID, Email: fmt.Sprintf("a%d@example.net", n), Client: netip.MustParseAddr("10.0.0.7")})
+		}
+		time.Sleep(time.Second)
+		if n := w.SQL(`SELECT count(*) FROM opt_ins WHERE mail = 'sent' AND ip_range = ''`)[0]; n != "8" {
+			t.Errorf("%s confirmations", n)
+		}
+		status, err := w.Services.Health.Status(t.Context(), "test")
+		testserver.Must(t, err)
+		found := false
+		for _, finding := range status.Needs {
+			found = found || finding.ID == "sign_up_proxy" && finding.Params["count"] == "8"
+		}
+		if !found {
+			t.Errorf("no warning: %+v", status.Needs)
 		}
 	})
 }
