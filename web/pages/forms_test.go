@@ -386,7 +386,7 @@ func TestSubmitErrors(t *testing.T) {
 	s := newSignUpServer(t)
 	s.err = app.Invalid("email", "is no address")
 	s.want(s.ask("POST", "/f/"+formID, "{}", asJSON), 422, `"errors":[{"field":"email",`, `},{"field":"age",`) // in the order of the form
-	s.want(s.ask("POST", "/f/"+formID, "email=x"), 422, `value="`+newsID+`" checked`) // a pasted form without topics
+	s.want(s.ask("POST", "/f/"+formID, "email=x"), 422, `value="`+newsID+`" checked`)                          // a pasted form without topics
 }
 
 func TestFormNamesAreEscaped(t *testing.T) {
