@@ -123,7 +123,7 @@ func (s *signUps) submitForm(ctx context.Context, x *rest.Exchange, _ *formInput
 	if app.CodeOf(err) == app.CodeValidation {
 		faults := faultsOf(err, v.Fields, entered, t.signUp)
 		if asJSON {
-			return func() { writeJSON(x, http.StatusUnprocessableEntity, newFormError(faults, t)) }, nil
+			return func() { writeJSON(x, http.StatusUnprocessableEntity, newFormError(faults, v.Fields, t)) }, nil
 		}
 		page := formPage(v, t, &draft{entered: entered, faults: faults})
 		return func() { s.write(x, page, t) }, nil

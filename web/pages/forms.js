@@ -29,8 +29,12 @@
 
   // solver returns a function that tries numbers for some milliseconds, and returns the proof or nothing.
   const solver = (token, bits) => {
-    const text = token + '.', whole = text.length & ~63, rest = text.slice(whole);
-    const bytes = new Uint8Array(128);
+    let text = token + '.', number = 0;
+    const over = text.length % 64;
+    // The digits that change fit into one block.
+    if (over > 51) text += '1'.padEnd(64 - over, 0);
+    const whole = text.length & ~63, rest = text.slice(whole);
+    const bytes = new Uint8Array(128), state = new Int32Array(8);
     const hash = (s, from, at, end) => {
       for (; at < end; at += 64) {
         for (let i = 0, j = at; i < 16; i++, j += 4) W[i] = (from[j] << 24) | (from[j + 1] << 16) | (from[j + 2] << 8) | from[j + 3];
@@ -39,16 +43,16 @@
       return s;
     };
     const middle = hash(start.slice(), new TextEncoder().encode(text), 0, whole);
-    let number = 0;
     return (time) => {
       for (const end = Date.now() + time; Date.now() < end;) {
         for (let turn = 0; turn < 400; turn++, number++) {
           const tail = rest + number, size = tail.length, blocks = size > 55 ? 128 : 64;
-          bytes.fill(0);
+          state.set(middle);
+          bytes.fill(0, size);
           for (let i = 0; i < size; i++) bytes[i] = tail.charCodeAt(i);
           bytes[size] = 128;
           for (let i = 1, n = (whole + size) * 8; i < 5; i++, n >>>= 8) bytes[blocks - i] = n;
-          if (hash(middle.slice(), bytes, 0, blocks)[0] >>> (32 - bits) === 0) return text + number;
+          if (hash(state, bytes, 0, blocks)[0] >>> (32 - bits) === 0) return text + number;
         }
       }
     };

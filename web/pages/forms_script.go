@@ -20,14 +20,16 @@ var formScriptSource string
 
 // formScript submits a form of another site without leaving its page, and solves challenges. It has at
 // most 6 KB.
-var formScript = withoutIndents(formScriptSource)
+var formScript = shortened(formScriptSource)
 
-// withoutIndents removes the indents, the empty lines and the lines of comments of a script.
-func withoutIndents(source string) string {
+// shortened removes the indents, the empty lines, the lines of comments and some blanks of a script. The
+// texts in it must not have such blanks.
+func shortened(source string) string {
 	var b strings.Builder
+	blanks := strings.NewReplacer(" = ", "=", " => ", "=>", ", ", ",", ") {", "){", "; ", ";")
 	for line := range strings.Lines(source) {
 		if line = strings.TrimLeft(line, " "); line != "\n" && !strings.HasPrefix(line, "//") {
-			b.WriteString(line)
+			_, _ = blanks.WriteString(&b, line) // never fails
 		}
 	}
 	return b.String()
@@ -161,10 +163,17 @@ type FormInputError struct {
 	Message string `json:"message"`
 }
 
-func newFormError(faults map[string]string, t *pageText) FormError {
-	e := FormError{http.StatusUnprocessableEntity, "validation_error", t.signUp.check, nil}
-	for _, name := range sortedNames(faults) {
-		e.Errors = append(e.Errors, FormInputError{name, faults[name]})
+// newFormError returns faults in the order of the inputs: the script gives the first the focus.
+func newFormError(faults map[string]string, fields []signup.FormField, t *pageText) FormError {
+	e := FormError{http.StatusUnprocessableEntity, "validation_error", t.signUp.check, []FormInputError{}}
+	add := func(name string) {
+		if faults[name] != "" {
+			e.Errors = append(e.Errors, FormInputError{name, faults[name]})
+		}
+	}
+	add(emailInput)
+	for _, f := range fields {
+		add(f.Name)
 	}
 	return e
 }

@@ -93,9 +93,14 @@ func newSignUpServer(t *testing.T) *signUpServer {
 		optIn: signup.OptInView{Team: "ACME", Email: "ann@example.org", Status: app.OptInPending, Topics: topics,
 			Fields: []signup.FilledField{{FormField: fields[0], Value: "Ann"}, {FormField: fields[1], Value: "41"}}},
 	}
+	return &signUpServer{f, t, handlerOf(f)}
+}
+
+// handlerOf serves the pages of sign-up only.
+func handlerOf(service SignUps) http.Handler {
 	h := rest.New(rest.Config{Log: slog.New(slog.DiscardHandler), Limits: rest.DefaultLimits(), Now: func() time.Time { return testNow }})
-	registerForms(h, f, newPages(h, nil))
-	return &signUpServer{f, t, h}
+	registerForms(h, service, newPages(h, nil))
+	return h
 }
 
 // ask sends a request; headers are lines.
@@ -376,11 +381,12 @@ func TestSubmitErrors(t *testing.T) {
 		if in["form-opened"]["value"] != "before" || news || !offers || strings.Contains(tt.body, "Ann") && in["first_name"]["value"] != "Ann" {
 			t.Errorf("%s: what was entered is lost: %v", name, in)
 		}
-		s.want(s.ask("POST", "/f/"+formID, "{}", asJSON), 422, `"errors":[{"field":"`)
+		s.want(s.ask("POST", "/f/"+formID, "{}", asJSON), 422, `"message":"Please check what you entered.","errors":[{"field":"`)
 	}
 	s := newSignUpServer(t)
 	s.err = app.Invalid("email", "is no address")
-	s.want(s.ask("POST", "/f/"+formID, "email=x"), 422, `value="`+newsID+`" checked`) // a pasted form without topics
+	s.want(s.ask("POST", "/f/"+formID, "{}", asJSON), 422, `"errors":[{"field":"email",`, `},{"field":"age",`) // in the order of the form
+	s.want(s.ask("POST", "/f/"+formID, "email=x"), 422, `value="`+newsID+`" checked`)                          // a pasted form without topics
 }
 
 func TestFormNamesAreEscaped(t *testing.T) {

@@ -402,7 +402,7 @@ func polishSignUp() *signUpText {
 		trap:          "Proszę pozostawić to pole puste",
 		working:       "Proszę chwilę poczekać…",
 		sent:          "Proszę sprawdzić skrzynkę odbiorczą",
-		sentMore:      "Wkrótce otrzymają Państwo wiadomość z linkiem. Aby dokończyć zapis, proszę otworzyć link i go potwierdzić.",
+		sentMore:      "Wkrótce otrzymają Państwo wiadomość z linkiem. Aby dokończyć zapis, proszę otworzyć link i potwierdzić.",
 		askedBefore:   "Jeśli zapis był już zgłaszany, proszę odszukać tamtą wiadomość, także w folderze ze spamem: jej link nadal działa, a kolejna wiadomość może nie zostać wysłana.",
 		received:      "Dziękujemy",
 		receivedMore:  "Zgłoszenie zostało przyjęte.",
