@@ -274,7 +274,8 @@ CREATE TABLE emails (
   content_deleted_at INTEGER, -- when retention or an erasure deleted the content, which is removed in steps; NULL: not deleted
   imported_at  INTEGER,       -- when it was imported as history: another server sent it, and this server never does; NULL: not imported
   unsent       INTEGER NOT NULL DEFAULT 0 CHECK (unsent IN (0, 1)), -- 1: the record of a send refused because all of its recipients are suppressed; only lists that ask for it include it
-  routed       TEXT           -- the rules by which its relays were chosen, in words; NULL: none
+  routed       TEXT,          -- the rules by which its relays were chosen, in words; NULL: none
+  for_opt_in   TEXT           -- id of the opt-in that it confirms, so that lists and webhooks leave it out; NULL: another email
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
 CREATE INDEX emails_unsent ON emails (team_id, created_at) WHERE unsent = 1;
@@ -624,6 +625,8 @@ CREATE TABLE topics (
   visibility   TEXT NOT NULL CHECK (visibility IN ('public', 'private')),
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
+  topic_archive TEXT CHECK (topic_archive IN ('public', 'unlisted')), -- NULL: none
+  archive_since INTEGER, -- broadcasts that are sent from then on are added
   UNIQUE (team_id, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX topics_team ON topics (team_id, id);
@@ -908,7 +911,8 @@ CREATE TABLE broadcasts (
   sent_at      INTEGER,       -- when the last recipient was finished
   canceled_at  INTEGER,
   aged_id      TEXT,          -- last recipient that retention checked; NULL: none yet
-  aged         INTEGER NOT NULL DEFAULT 0 CHECK (aged IN (0, 1)) -- retention checked all recipients
+  aged         INTEGER NOT NULL DEFAULT 0 CHECK (aged IN (0, 1)), -- retention checked all recipients
+  in_archive   INTEGER CHECK (in_archive IN (0, 1)) -- NULL: in the archive if it is sent to the whole topic
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX broadcasts_aging ON broadcasts (team_id, aged, id) WHERE status IN ('sent', 'canceled');
 CREATE INDEX broadcasts_team ON broadcasts (team_id, id);
@@ -1157,3 +1161,139 @@ CREATE TABLE passkeys (
   last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX passkeys_user ON passkeys (user_id, id);
+
+-- Sign-up forms.
+CREATE TABLE forms (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  name       TEXT NOT NULL,
+  version    INTEGER NOT NULL, -- counts the changes, from 1
+  confirm    TEXT NOT NULL CHECK (confirm IN ('double', 'single')),
+  domain     TEXT NOT NULL,    -- of the sender
+  definition TEXT NOT NULL,    -- JSON: sender, topics, segments, fields, templates, language and the rest
+  requested  INTEGER NOT NULL DEFAULT 0, -- opt-ins that were asked for
+  confirmed  INTEGER NOT NULL DEFAULT 0,
+  refused    INTEGER NOT NULL DEFAULT 0, -- by the person
+  stopped    INTEGER NOT NULL DEFAULT 0, -- submissions that went no further
+  alerted_at INTEGER,          -- when the owner was last told that confirmations are above the limits; NULL: never
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX forms_team ON forms (team_id, id);
+
+-- Opt-ins that were asked for. None is a contact until it is confirmed.
+CREATE TABLE opt_ins (
+  id           TEXT NOT NULL PRIMARY KEY,
+  team_id      TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  form_id      TEXT NOT NULL,    -- empty: asked for by API; the form may be deleted
+  form_version INTEGER NOT NULL, -- 0: asked for by API
+  address      BLOB NOT NULL CHECK (length(address) = 16),
+  email        TEXT NOT NULL,    -- as given
+  status       TEXT NOT NULL CHECK (status IN ('pending', 'confirmed', 'expired', 'refused')),
+  mail         TEXT NOT NULL CHECK (mail IN ('due', 'held', 'none', 'sent')), -- the confirmation: due until it is sent or 24 hours are over; held after a restore; none: not sent
+  ip_range     TEXT NOT NULL,    -- that requests share limits with; empty: none
+  request      TEXT NOT NULL,    -- JSON: topics, segments, values, and what the consent record needs
+  link_id      TEXT,             -- the opt-in of the same address whose link was sent before; NULL: this one
+  email_id     TEXT,             -- of the confirmation; NULL: not sent
+  sent_at      INTEGER,          -- when the confirmation was handed to its relay's queue; NULL: not sent
+  contact_id   TEXT,             -- of the contact; NULL: not confirmed, or deleted
+  requested_at INTEGER NOT NULL,
+  decided_at   INTEGER           -- when it was confirmed, refused or expired; NULL: pending
+) STRICT;
+CREATE INDEX opt_ins_team ON opt_ins (team_id, id);
+CREATE INDEX opt_ins_status ON opt_ins (team_id, status, id);
+CREATE INDEX opt_ins_address ON opt_ins (team_id, address, id);
+CREATE INDEX opt_ins_due ON opt_ins (team_id, form_id, ip_range, id) WHERE mail = 'due';
+CREATE INDEX opt_ins_held ON opt_ins (team_id, id) WHERE mail = 'held';
+CREATE INDEX opt_ins_waiting ON opt_ins (requested_at) WHERE mail = 'due';
+CREATE INDEX opt_ins_pending ON opt_ins (requested_at) WHERE status = 'pending';
+CREATE INDEX opt_ins_age ON opt_ins (requested_at) WHERE request <> '{}';
+
+-- Confirmations of the last 30 days, for the limits of addresses and forms.
+CREATE TABLE confirmations (
+  person   BLOB NOT NULL CHECK (length(person) = 16), -- keyed hash of the address, the same for all teams
+  team_id  TEXT NOT NULL,
+  form_id  TEXT NOT NULL, -- empty: asked for by API
+  ip_range TEXT NOT NULL,
+  sent_at  INTEGER NOT NULL,
+  opt_in_id TEXT NOT NULL,
+  settled  INTEGER NOT NULL DEFAULT 0 CHECK (settled IN (0, 1)), -- 1: a later decision of the person took it off the count of the team
+  PRIMARY KEY (person, sent_at, opt_in_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX confirmations_form ON confirmations (form_id, sent_at);
+CREATE INDEX confirmations_team ON confirmations (team_id);
+CREATE INDEX confirmations_age ON confirmations (sent_at);
+
+-- Addresses that refused an opt-in: the team sends them no confirmation until then.
+CREATE TABLE refusals (
+  team_id TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  address BLOB NOT NULL CHECK (length(address) = 16),
+  until   INTEGER NOT NULL,
+  PRIMARY KEY (team_id, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX refusals_age ON refusals (until);
+
+-- Proofs and buttons that were used. They count once.
+CREATE TABLE used_proofs (
+  id    BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+  until INTEGER NOT NULL -- when it is void anyway
+) STRICT, WITHOUT ROWID;
+CREATE INDEX used_proofs_age ON used_proofs (until);
+
+-- What contacts agreed to.
+CREATE TABLE consents (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  contact_id TEXT NOT NULL,
+  opt_in_id  TEXT,          -- NULL: by a form without confirmation
+  form_id    TEXT,
+  record     TEXT NOT NULL, -- JSON: form and version, text that was shown, topics, and when and from where it was asked for and confirmed
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX consents_contact ON consents (team_id, contact_id, id);
+
+
+-- Issues in the archives of topics.
+CREATE TABLE issues (
+  id           TEXT NOT NULL PRIMARY KEY,
+  team_id      TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  topic_id     TEXT NOT NULL REFERENCES topics (id) ON DELETE CASCADE,
+  broadcast_id TEXT NOT NULL, -- that it was made from, which may be deleted
+  subject      TEXT NOT NULL,
+  preview      TEXT NOT NULL, -- the first words
+  language     TEXT,
+  html         TEXT NOT NULL, -- rendered for nobody
+  sum          INTEGER NOT NULL, -- CRC-32C of html
+  sent_at      INTEGER NOT NULL,
+  UNIQUE (topic_id, broadcast_id)
+) STRICT;
+CREATE INDEX issues_topic ON issues (topic_id, sent_at, id);
+CREATE INDEX issues_team ON issues (team_id, id);
+
+-- Own hosts of teams for the pages that they publish.
+CREATE TABLE pages_hosts (
+  name       TEXT NOT NULL PRIMARY KEY, -- lower-case A-labels, below a verified domain of the team
+  team_id    TEXT NOT NULL UNIQUE REFERENCES teams (id) ON DELETE CASCADE,
+  points_here INTEGER NOT NULL DEFAULT 0 CHECK (points_here IN (0, 1)), -- the last check of its DNS record
+  checked_at INTEGER,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Feeds of which broadcasts are made.
+CREATE TABLE feeds (
+  id          TEXT NOT NULL PRIMARY KEY,
+  team_id     TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  url         TEXT NOT NULL,
+  definition  TEXT NOT NULL, -- JSON: topic, template, sender, schedule, zone, mode, skip_empty
+  state       TEXT NOT NULL CHECK (state IN ('active', 'held', 'paused')),
+  held        TEXT,            -- reason; NULL: not held
+  next_at     INTEGER NOT NULL, -- when the next issue is made
+  position    TEXT NOT NULL,   -- JSON: what is known of the items so far
+  last_error  TEXT,
+  last_broadcast_id TEXT,
+  checked_at  INTEGER,
+  created_at  INTEGER NOT NULL,
+  updated_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX feeds_team ON feeds (team_id, id);
+CREATE INDEX feeds_next ON feeds (next_at) WHERE state = 'active';

@@ -106,6 +106,22 @@ const (
 	MaxBlocks = 20
 )
 
+// Limits of sign-up forms.
+const (
+	MaxFormName    = 100 // characters
+	MaxFormLabel   = 100 // characters
+	MaxFormTopics  = 20  // and segments
+	MaxFormFields  = 10
+	MaxFormOrigins = 20
+	MaxFormURL     = 2000 // characters
+	MaxFormValue   = 100  // characters of what a visitor types
+	// Confirmations of one form in 24 hours.
+	DefaultConfirmationsPerDay = 500
+	MaxConfirmationsPerDay     = 100_000
+	// Confirmations of one form in an hour.
+	MaxConfirmationsPerHour = 60
+)
+
 // Limits of templates.
 const (
 	MaxTemplateVariables = 50

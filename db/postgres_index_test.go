@@ -41,6 +41,8 @@ var maxColumnBytes = map[string]int{
 	"dns_published.name":           mailbox.MaxDomain,
 	"dns_published.type":           keywordLength,
 	"dns_published.value":          app.MaxPublishedValue,
+	"confirmations.person":         16, // a hash
+	"opt_ins.ip_range":             50, // of IPv6 addresses
 	"regions.name":                 40,
 	"images.name":                  32,
 	"domains.name":                 mailbox.MaxDomain,

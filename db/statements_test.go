@@ -269,6 +269,10 @@ var mayScan = map[string]string{
 	"AllEnabledWebhooks":  "once at start",
 	"HasLeftovers":        "a row for each that was deleted, soon gone",
 	"PurgeLeftovers":      "a row for each deleted topic or segment, soon gone",
+	"HoldDueOptIns":       "all due confirmations, in a copy that is restored",
+	"ReleaseOptIns":       "what a restore held, by an operator's command",
+	"DropHeldOptIns":      "the same",
+	"NextDueForm":         "the first row of an index of due confirmations",
 	"WorstOfRegion":       "the teams of a region with bounces or complaints, while its sum crosses a line",
 	"PurgeUsage":          "a day of minutes for each relay, once an hour",
 }
@@ -312,7 +316,12 @@ var hot = map[string][]string{
 	"FindKey":             {"(public=?)"},
 	"AllKeys":             {"keys_team (team_id=?)"},
 	"KeysOfDomain":        {"keys_domain (domain_id=?)"},
-	"cappedCounts":        {"keys_team (team_id=?)", "segments_team (team_id=?)", "topics_team (team_id=?)", "templates_team (team_id=?)", "blocks_team (team_id=?)", "broadcasts_open (team_id=?)"},
+	"cappedCounts":        {"keys_team (team_id=?)", "segments_team (team_id=?)", "topics_team (team_id=?)", "templates_team (team_id=?)", "blocks_team (team_id=?)", "forms_team (team_id=?)", "broadcasts_open (team_id=?)"},
+	"Form":                {"(id=?)"},
+	"PendingOptIns":       {"opt_ins_address (team_id=? AND address=?)"},
+	"CountDueOfRange":     {"opt_ins_due (team_id=? AND form_id=? AND ip_range=?)"},
+	"Confirmations":       {"PRIMARY KEY (person=? AND sent_at>?)"},
+	"FormConfirmations":   {"confirmations_form (form_id=? AND sent_at>?)"},
 	"ListKeys":            {"keys_team (team_id=? AND id<?)", "keys_team (team_id=? AND id>?)"},
 	"TeamOutcome":         {"PRIMARY KEY (team_id=? AND hour>?)"},
 	"WorstOfRegion":       {"mail_counts_bad (region=? AND hour>?)"},
@@ -414,6 +423,7 @@ var (
 // maySort are statements that may sort: they group rows.
 var maySort = map[string]bool{"QueuedGroups": true, "QueuedDomains": true, "movedTables": true, "WorstOfRegion": true, "OpenDoubts": true,
 	"MembersBetween": true, "FormerBetween": true, "FormerChoices": true, "SuppressedChoices": true, "MailedBetween": true, // one page of an export
+	"DueRanges": true, // the due confirmations of a form, for each minute in which it may send
 }
 
 // planProblems returns the problems of a statement's query plan.

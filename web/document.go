@@ -26,6 +26,8 @@ func documentTags(doc *openapi.Document) {
 		{Name: "Segments", Description: "Groups of contacts: those added by hand, and those that fit a filter."},
 		{Name: "Audiences", Description: "Segments under their old name."},
 		{Name: "Topics", Description: "What contacts can opt into and out of."},
+		{Name: "Forms", Description: "Sign-up forms."},
+		{Name: "Opt-ins", Description: "Who asked to receive mail, and what they agreed to."},
 		{Name: "Broadcasts", Description: "One email to many contacts."},
 		{Name: "Webhooks", Description: "Endpoints that receive events, and their deliveries."},
 		{Name: "API keys", Description: "The keys that open this API."},
@@ -54,14 +56,16 @@ func documentTags(doc *openapi.Document) {
 func eventData() map[webhook.EventName][]reflect.Type {
 	email, contact, domain := reflect.TypeFor[webhook.EmailData](), reflect.TypeFor[webhook.ContactData](), reflect.TypeFor[app.DomainData]()
 	topic, suppression := reflect.TypeFor[webhook.TopicData](), reflect.TypeFor[webhook.SuppressionData]()
+	optIn := reflect.TypeFor[webhook.OptInData]()
 	line, rest, quota := reflect.TypeFor[reputation.GuardrailData](), reflect.TypeFor[reputation.BreakerData](), reflect.TypeFor[plan.QuotaData]()
 	return map[webhook.EventName][]reflect.Type{
 		webhook.EmailSent: {email}, webhook.EmailScheduled: {email}, webhook.EmailDelivered: {email}, webhook.EmailDeliveryDelayed: {email},
 		webhook.EmailBounced: {email}, webhook.EmailComplained: {email}, webhook.EmailOpened: {email}, webhook.EmailClicked: {email},
 		webhook.EmailFailed: {email}, webhook.EmailSuppressed: {email},
 		webhook.ContactCreated: {contact}, webhook.ContactUpdated: {contact}, webhook.ContactDeleted: {contact},
-		webhook.ContactTopicsUpdated: {reflect.TypeFor[webhook.ContactTopicsData]()},
-		webhook.DomainCreated:        {domain}, webhook.DomainUpdated: {domain}, webhook.DomainDeleted: {domain},
+		webhook.ContactTopicsUpdated:  {reflect.TypeFor[webhook.ContactTopicsData]()},
+		webhook.ContactOptInRequested: {optIn}, webhook.ContactOptInConfirmed: {optIn}, webhook.FormLimited: {reflect.TypeFor[webhook.FormLimitedData]()},
+		webhook.DomainCreated: {domain}, webhook.DomainUpdated: {domain}, webhook.DomainDeleted: {domain},
 		webhook.SuppressionAdded: {suppression}, webhook.SuppressionRemoved: {suppression},
 		webhook.TopicCreated: {topic}, webhook.TopicUpdated: {topic}, webhook.TopicDeleted: {topic},
 		webhook.DeliverabilityWarning: {line}, webhook.DeliverabilityPaused: {line, rest},
@@ -83,6 +87,9 @@ var eventNotes = map[webhook.EventName]string{
 	webhook.EmailFailed:           "The email can't be sent; `failed` says why.",
 	webhook.EmailSuppressed:       "A recipient was left out; `suppressed` says why.",
 	webhook.ContactTopicsUpdated:  "A contact opted into or out of topics; `topics` are those that changed.",
+	webhook.ContactOptInRequested: "A confirmed opt-in was asked for, through a form or by API. It is the same whether a confirmation is sent or not.",
+	webhook.ContactOptInConfirmed: "A person confirmed an opt-in: `contact_id` is the contact.",
+	webhook.FormLimited:           "Confirmations of a form wait, because more were asked for than are sent in an hour or a day. Sent once in 24 hours.",
 	webhook.DeliverabilityWarning: "The rates of bounces or complaints crossed a line.",
 	webhook.DeliverabilityPaused:  "Sending rests: for the rates of bounces or complaints, or because a relay refuses all mail of a domain.",
 	webhook.QuotaWarning:          "A quota is nearly used up.",

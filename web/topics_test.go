@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/server"
 	"mailer/db"
 )
 
@@ -21,10 +22,16 @@ type audienceAPI struct {
 	foreign string
 }
 
-func newAudienceAPI(t *testing.T) *audienceAPI {
+func newAudienceAPI(t *testing.T) *audienceAPI { return newAudienceWith(t, nil) }
+
+// newAudienceWith is newAudienceAPI with a changed configuration; nil: unchanged.
+func newAudienceWith(t *testing.T, change func(*server.Config)) *audienceAPI {
 	t.Helper()
 	cfg := captured()
 	cfg.BaseURL = "https://mail.example.com/"
+	if change != nil {
+		change(&cfg)
+	}
 	a := &audienceAPI{testAPI: newTestAPI(t, cfg)}
 	_, a.foreign = a.newTeam("Other")
 	return a

@@ -28,7 +28,8 @@ import (
 // with names that no export may contain.
 func full(t *testing.T) *testserver.Server {
 	t.Helper()
-	w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{"gone@example.net": 550}))))
+	w := testserver.NewWithConfig(t, server.Config{PagesHost: "pages.example"}, testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{"gone@example.net": 550}))))
+	w.Start()
 	mine := w.Key
 	w.Key = w.AddTeam("stranger", "stranger.example")
 	fillTeam(w, "stranger")
@@ -66,9 +67,41 @@ func fillTeam(w *testserver.Server, word string) {
 	}
 	pass(s.Suppressions.AddSuppression(ctx, key, app.SuppressionInput{Email: "erased@" + word + ".example"}))
 	w.SQL(`UPDATE suppressions SET email = NULL WHERE email = ?`, "erased@"+word+".example")
+	signUps(w, word, &news, &byHand)
 	messages(w, word, &news)
 	others(w, word, &byHand)
 	testserver.Sleep(time.Minute)
+}
+
+// signUps adds a form, opt-ins and consents of a team.
+func signUps(w *testserver.Server, word string, news *app.Topic, segment *app.Segment) {
+	t, ctx, key := w.T, w.T.Context(), w.Key
+	t.Helper()
+	s := w.Services
+	confirmation := w.PublishTemplate(key, word+"-confirmation", app.TemplateContent{Subject: word, HTML: `<a href="{{{CONFIRM_URL}}}">yes</a> <a href="{{{REFUSE_URL}}}">no</a>`,
+		Variables: []app.TemplateVariable{{Key: "CONFIRM_URL", Type: app.StringProperty}, {Key: "REFUSE_URL", Type: app.StringProperty}}})
+	domain := map[string]string{"mine": testserver.TestDomain, "stranger": "stranger.example"}[word]
+	f, err := s.SignUp.CreateForm(ctx, key, app.FormInput{Name: word, FormDefinition: app.FormDefinition{Confirm: app.DoubleOptIn, From: "Ann <ann@" + domain + ">", Topics: []app.FormTopic{{ID: news.ID, Preselected: true}},
+		Segments: []string{segment.ID}, Fields: []app.FormField{{Property: "city", Label: word, Required: true}}, ConfirmationTemplate: confirmation.ID, Language: "de",
+		AllowedOrigins: []string{"https://" + word + ".example"}, RedirectURL: "https://" + word + ".example/thanks", MaxPerDay: 7}})
+	testserver.Must(t, err)
+	name := word + " again"
+	_, err = s.SignUp.UpdateForm(ctx, key, f.ID, app.FormPatch{Name: &name})
+	testserver.Must(t, err)
+	for _, address := range []string{"pending", "refused", "expired"} {
+		_, err := s.SignUp.StartOptIn(ctx, key, app.SignUpInput{Email: address + "@" + word + ".example", FirstName: word, Topics: []string{news.ID}, Segments: []string{segment.ID}, FormID: f.ID,
+			Properties: app.PropertyChanges{"city": {Type: app.StringProperty, Text: word}}})
+		testserver.Must(t, err)
+		w.SQL(`UPDATE opt_ins SET status = ?, mail = 'none', decided_at = CASE WHEN ? = 'pending' THEN NULL ELSE requested_at + 1000 END WHERE email = ?`, address, address, address+"@"+word+".example")
+	}
+	contact, err := s.Audience.GetContact(ctx, key, "charles@"+word+".example")
+	testserver.Must(t, err)
+	testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error {
+		by := app.Visitor{IP: "192.0.2.1", UserAgent: word}
+		return tx.InsertConsent(&app.Consent{ID: app.NewID(), TeamID: key.TeamID, ContactID: contact.ID, OptInID: app.NewID(), FormID: f.ID, CreatedAt: tx.Now,
+			Record: app.ConsentRecord{Email: "carl@" + word + ".example", Form: word, FormVersion: 1, Topics: []app.ConsentItem{{ID: news.ID, Name: word}}, Text: word, ConfirmText: word, Language: "de",
+				RequestedAt: tx.Now, RequestedBy: by, ConfirmedAt: tx.Now, ConfirmedBy: by, Resubscribed: true}})
+	}))
 }
 
 // messages sends the mail of a team.
@@ -182,7 +215,7 @@ func TestExportIsOfOneTeam(t *testing.T) {
 				t.Errorf("%s has something of the other team", name)
 			}
 		}
-		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "images": 1, "blocks": 1, "templates": 3, "broadcasts": 2, "domains": 1,
+		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "images": 1, "blocks": 1, "templates": 4, "forms": 1, "opt_ins": 2, "consents": 1, "broadcasts": 2, "domains": 1,
 			"webhooks": 2, "keys": 1, "secrets": 5, "emails": 3, "events": 3}
 		if !maps.Equal(made.Counts, want) {
 			t.Errorf("counts %v\nwant   %v", made.Counts, want)

@@ -17,9 +17,9 @@ import (
 
 // erasedColumns are the columns that an erasure searches. Those of other rows stay.
 var erasedColumns = strings.Fields(`attempts.conversation attempts.detail audit_logs.after audit_logs.before audit_logs.target broadcast_recipients.email
-	broadcasts.reply_to broadcasts.sender captures.message contacts.email contents.headers doubts.recipients emails.bcc_list emails.cc_list emails.reply_to
+	broadcasts.reply_to broadcasts.sender captures.message consents.record contacts.email contents.headers doubts.recipients emails.bcc_list emails.cc_list emails.reply_to
 	emails.sender emails.to_list events.detail events.recipient former_addresses.email idempotency.key idempotency.response import_errors.value
-	import_pieces.content raw_pieces.content recipients.address relay_troubles.detail request_logs.endpoint request_logs.user_agent segments.filter
+	import_pieces.content opt_ins.email opt_ins.request raw_pieces.content recipients.address relay_troubles.detail request_logs.endpoint request_logs.user_agent segments.filter
 	suppressions.email template_versions.reply_to template_versions.sender webhook_attempts.response webhook_events.payload webhooks.endpoint`)
 
 // otherColumns hold no address of a contact: names and ids of tables or columns.
@@ -29,7 +29,7 @@ var otherColumns = strings.Fields(`
 	id team_id email_id broadcast_id block_id version_id key_id user_id topic_id template_id segment_id contact_id import_id webhook_id event_id attachment_id owner_id recipient_id domain_id
 	source_id aged_id current_id published_id actor_type actor actor_id kind type status state outcome origin source relay region domain subscription visibility permission
 	role method route scope webhook_scope hash address created_at error message settled held property topics events mails bound owner name language recipient_language content_syntax template_syntax
-	image_id images.sizes image_pieces.content
+	image_id images.sizes image_pieces.content form_id opt_in_id link_id confirm mail person ip_range for_opt_in used_proofs
 	emails.message_id emails.tags emails.last_event contents.unsubscribe contents.tracking contents.insights attachments.content_type attachments.content_id
 	account_texts.sealed erasures.addresses webhooks.secrets units.stood units.signature units.part recipients.queue emails.routed suppressions.address contacts.address choices.address
 	keys.public keys.allowed_ips keys.made_by properties.key templates.alias imports.options audit_logs.action audit_logs.address`)
@@ -69,6 +69,10 @@ func plantInColumns(w *testserver.Server) app.Contact {
 		{`INSERT INTO blocks (id, team_id, name, html, created_at, updated_at) VALUES (?1, ?2, ?3, ?3, 1, 1)`, id, team, address},
 		{`UPDATE contacts SET first_name = ?1, last_name = ?1 WHERE email = 'c0@example.net'`, address},
 		{`INSERT INTO images (id, team_id, name, type, alt, on_base, sizes, uploaded_at, created_at) VALUES (?1, ?2, ?1, 'image/png', ?3, 0, '[]', 1, 1)`, id, team, "of " + address},
+		{`INSERT INTO forms (id, team_id, name, version, confirm, domain, definition, created_at, updated_at) VALUES (?, ?, 'x', 1, 'double', 'x', ?, 1, 1)`, id, team, `{"from":"` + address + `"}`},
+		{`INSERT INTO opt_ins (id, team_id, form_id, form_version, address, email, status, mail, ip_range, request, requested_at) VALUES (?1, ?2, '', 0, ?3, ?4, 'pending', 'none', '', ?5, 1)`, id, team, hash[:], address,
+			`{"first_name":"` + address + `"}`},
+		{`INSERT INTO consents (id, team_id, contact_id, record, created_at) VALUES (?, ?, ?, ?, 1)`, id, team, c.ID, `{"email":"` + address + `"}`},
 		{`UPDATE webhooks SET endpoint = ?`, "https://hooks.test/?to=" + address},
 		{`INSERT INTO properties (id, team_id, key, type, fallback, created_at) VALUES (?, ?, 'who', 'string', ?, 1)`, id, team, `"` + address + `"`},
 		{`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?)`, team, id, hash[:], address},
