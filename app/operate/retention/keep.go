@@ -88,7 +88,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.content, "keep-content", "0", "how long bodies, attachments and captured messages of finished emails are kept, like 30d; 0: no limit")
 	flags.StringVar(&f.emails, "keep-emails", "0", "how long finished emails are kept, like 1y; 0: no limit")
 	flags.StringVar(&f.broadcasts, "keep-broadcasts", "0", "how long recipients of finished broadcasts are kept, like 1y; counts stay; 0: no limit")
-	flags.StringVar(&f.optIns, "keep-opt-ins", "30d", "how long opt-ins that were not confirmed are kept, and the requests of those that were, 1d to 365d; consents stay with their contacts")
+	flags.StringVar(&f.optIns, "keep-opt-ins", "30d", "how long opt-ins are kept, 1d to 365d")
 }
 
 // Check parses the flags. Errors name the flag.
