@@ -92,7 +92,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 }
 
 // open are bodies whose members others define.
-var open = []string{"MCPMessage", "SnsMessage", "ProviderEvents", "PreferencesForm", "UnsubscribeForm"}
+var open = []string{"MCPMessage", "SnsMessage", "ProviderEvents", "PreferencesForm", "UnsubscribeForm", "FormSubmission", "FormSubmissionJSON", "OptInDecision"}
 
 func TestRequestSchemas(t *testing.T) {
 	t.Parallel()
