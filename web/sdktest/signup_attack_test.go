@@ -325,6 +325,7 @@ func TestKillDuringSignUps(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	people := min(formsPerHour-2, 10*rounds)
+	gap := time.Duration(rounds) * time.Second / time.Duration(people) // so that they come until the last kill
 	wg.Go(func() { // people ask, each until an answer comes
 		for n := 0; n < people && ctx.Err() == nil; n++ {
 			email, ip := fmt.Sprintf("p%d@example.com", n), fmt.Sprintf("185.%d.8.9", n)
@@ -341,6 +342,7 @@ func TestKillDuringSignUps(t *testing.T) {
 			mu.Lock()
 			asked[email] = true
 			mu.Unlock()
+			pause(ctx, gap)
 		}
 	})
 	wg.Go(func() { // and press the button in each mail, until an answer comes
