@@ -326,7 +326,7 @@ func TestKillDuringSignUps(t *testing.T) {
 	var wg sync.WaitGroup
 	people := min(formsPerHour-2, 10*rounds)
 	gap := time.Duration(rounds) * time.Second / time.Duration(people) // so that they come until the last kill
-	wg.Go(func() { // people ask, each until an answer comes
+	wg.Go(func() {                                                     // people ask, each until an answer comes
 		for n := 0; n < people && ctx.Err() == nil; n++ {
 			email, ip := fmt.Sprintf("p%d@example.com", n), fmt.Sprintf("185.%d.8.9", n)
 			for ctx.Err() == nil {
