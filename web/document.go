@@ -27,6 +27,8 @@ func documentTags(doc *openapi.Document) {
 		{Name: "Audiences", Description: "Segments under their old name."},
 		{Name: "Topics", Description: "What contacts can opt into and out of."},
 		{Name: "Broadcasts", Description: "One email to many contacts."},
+		{Name: "Archives", Description: "Broadcasts that can be read on the web."},
+		{Name: "Feeds", Description: "RSS, Atom and JSON feeds that become broadcasts."},
 		{Name: "Webhooks", Description: "Endpoints that receive events, and their deliveries."},
 		{Name: "API keys", Description: "The keys that open this API."},
 		{Name: "Sign-in", Description: "How people get in and out of the dashboard."},

@@ -20,6 +20,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/brand"
+	"mailer/app/sending/archive"
 	"mailer/app/sending/mail"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/images"
@@ -55,27 +56,35 @@ type pages struct {
 
 // hostedPage is the content of a page. Names in it are foreign input: fill or render escapes them.
 type hostedPage struct {
-	status  int
-	Title   string
-	Team    string
-	Mark    string // the first letter of Team; empty: none
-	Theme   theme
-	Heading markup
-	Saved   markup // what was done; empty: nothing
-	Notice  markup
-	Lines   []markup
-	Own     []string // the team's own text, by line
-	Target  string   // a URL that is shown as text; empty: none
-	Legend  string   // of Topics
-	Topics  []app.ContactTopic
-	Button  string // empty: no form
-	Links   []pageLink
-	Facts   []pageFact
-	Frame   string // an own URL that is shown in a frame; empty: none
+	status   int
+	Title    string
+	Team     string
+	Mark     string // the first letter of Team; empty: none
+	Theme    theme
+	Heading  markup
+	Saved    markup // what was done; empty: nothing
+	Notice   markup
+	Lines    []markup
+	Own      []string // the team's own text, by line
+	Target   string   // a URL that is shown as text; empty: none
+	Legend   string   // of Topics
+	Topics   []app.ContactTopic
+	Button   string // empty: no form
+	Links    []pageLink
+	Facts    []pageFact
+	Head     markup        // instead of the tag that keeps search engines away
+	Articles []pageArticle // of a list
+	Frame    string        // an own URL that is shown in a frame; empty: none
 }
 
 // pageFact is a header line of an email.
 type pageFact struct{ Name, Value string }
+
+// pageArticle is a row of a list of texts on other pages.
+type pageArticle struct {
+	Address, Title, Text string
+	Date, Time           string // as it is shown, and as a date of HTML; empty: none
+}
 
 type pageLink struct {
 	Address, Text string
@@ -101,9 +110,9 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 	return &pages{h: h, service: service, matcher: language.NewMatcher(tags), texts: texts}
 }
 
-// Register adds the hosted pages, shared emails, mails in a browser, tracking URLs and logos. It returns a function
-// that answers with an error page.
-func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands, images *images.Service) (errorPage func(*rest.Exchange, *rest.Error)) {
+// Register adds the hosted pages, shared emails, mails in a browser, archives, tracking URLs and logos. It returns
+// the error page, and the page at the root of hosts for pages.
+func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands, images *images.Service, archives *archive.Service) rest.Browsers {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
@@ -115,7 +124,7 @@ func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, sha
 	registerShares(h, shares, p)
 	registerViews(h, views, p)
 	pictures{h, logos, images}.add()
-	return p.refuse
+	return rest.Browsers{ErrorPage: p.refuse, PagesHome: registerArchives(h, archives, p)}
 }
 
 // add registers a page. The route writes its answer itself, so that pages and earlier errors look
