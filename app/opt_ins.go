@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -18,6 +19,15 @@ const (
 
 // OptInStatuses are the states of an opt-in.
 var OptInStatuses = []OptInStatus{OptInPending, OptInConfirmed, OptInExpired, OptInRefused}
+
+// ParseOptInStatus reads a state; empty: all. Errors: CodeValidation.
+func ParseOptInStatus(text string) (OptInStatus, error) {
+	status := OptInStatus(text)
+	if status != "" && !slices.Contains(OptInStatuses, status) {
+		return "", Invalid("status", "must be pending, confirmed, expired or refused")
+	}
+	return status, nil
+}
 
 // How long the link of a confirmation works, how long an opt-in waits for a confirmation that is above
 // the limits, and how long a team sends no confirmation to an address that refused.
@@ -92,9 +102,9 @@ type ConsentRecord struct {
 	Text         string        `json:"text,omitzero"`         // that was shown when it was asked for
 	ConfirmText  string        `json:"confirm_text,omitzero"` // that was shown when it was confirmed
 	Language     string        `json:"language,omitzero"`
-	RequestedAt  time.Time     `json:"requested_at,format:unixmilli"`
+	RequestedAt  time.Time     `json:"requested_at"`
 	RequestedBy  Visitor       `json:"requested_by,omitzero"`
-	ConfirmedAt  time.Time     `json:"confirmed_at,omitzero,format:unixmilli"`
+	ConfirmedAt  time.Time     `json:"confirmed_at,omitzero"`
 	ConfirmedBy  Visitor       `json:"confirmed_by,omitzero"`
 	Resubscribed bool          `json:"resubscribed,omitzero"` // the person asked to receive mail again after an unsubscribe
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -61,7 +62,10 @@ func (tx *Tx) SetBroadcastArchive(teamID, id string, in bool) error {
 // Issue returns an issue of a topic of a team with its HTML. Error: ErrNotFound.
 func (r *Reader) Issue(teamID, topicID, id string) (app.Issue, error) {
 	i, err := one(r, scanWholeIssue, `SELECT `+issueColumns+`, i.html, i.sum FROM issues AS i WHERE i.team_id = ? AND i.topic_id = ? AND i.id = ?`, teamID, topicID, id)
-	return i, engine.DamagedRow("issues", err)
+	if errors.Is(err, engine.ErrChecksum) {
+		err = engine.DamagedRow("issues", err)
+	}
+	return i, err
 }
 
 // Issues returns at most limit issues of a topic without HTML, the last sent first, after the one with an

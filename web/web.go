@@ -75,7 +75,7 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.ProviderEvents, cfg.SNS)
-	h.Browsers = pages.Register(h, s.Pages, s.Mail, s.Shares, s.Views, s.Brands, s.Images, s.Archive)
+	h.Browsers = pages.Register(h, s.Pages, s.SignUp, s.Mail, s.Shares, s.Views, s.Brands, s.Images, s.Archive)
 	h.Browsers.Home = dashboard.Prefix + "/"
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
@@ -115,6 +115,8 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
+		audience.FormRoutes{Service: s.SignUp, Snippet: pages.EmbeddedForm},
+		audience.OptInRoutes{Service: s.SignUp},
 		broadcasts.TemplateRoutes{Service: s.Templates, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		broadcasts.BlockRoutes{Service: s.Blocks},
 		broadcasts.ImageRoutes{Service: s.Images, Dir: cfg.Spool},

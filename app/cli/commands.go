@@ -87,6 +87,8 @@ func (c *Store) Commands() []*cobra.Command {
 		c.domains(),
 		c.suppressions(),
 		c.pages(),
+		c.forms(),
+		c.optIns(),
 		c.audit(),
 		c.send(),
 		c.doubts(),

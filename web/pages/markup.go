@@ -34,7 +34,8 @@ func (page *hostedPage) render(lang string, style markup) string {
 	title := escaped(page.Title) + element(" – ", escaped(page.Team), "")
 	put("<!doctype html>\n<html lang=\"", escaped(lang), "\">\n<head>\n<meta charset=\"utf-8\">\n",
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n", page.robots(),
-		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>", title, "</title>\n<style>", style, "</style>\n</head>\n<body>\n<main>\n")
+		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>", title, "</title>\n<style>", style, "</style>\n",
+		element(`<script src="`, escaped(page.Script), "\" defer></script>\n"), "</head>\n<body>\n<main>\n")
 	if page.Team != "" {
 		put(`<p class="team">`, page.sign(), "<bdi>", escaped(page.Team), "</bdi></p>\n")
 	}
@@ -53,9 +54,9 @@ func (page *hostedPage) render(lang string, style markup) string {
 	return b.String()
 }
 
-// robots returns Head, or else the tag that keeps search engines away.
+// robots returns Head, or else the tag that keeps search engines away unless the page is listed.
 func (page *hostedPage) robots() markup {
-	if page.Head != "" {
+	if page.Head != "" || page.Listed {
 		return page.Head
 	}
 	return "<meta name=\"robots\" content=\"noindex\">\n"
@@ -92,10 +93,10 @@ func (page *hostedPage) facts() (lines markup) {
 	return element("<dl>\n", lines, "</dl>\n")
 }
 
-// form returns the page's form; empty without a button.
+// form returns the page's form; empty: none.
 func (page *hostedPage) form() markup {
 	if page.Button == "" {
-		return ""
+		return page.Form
 	}
 	var topics markup
 	if len(page.Topics) > 0 {
