@@ -210,7 +210,9 @@ func TestOwnHostShowsArchivesAtItsRoot(t *testing.T) {
 	p := newPublished(t, "public")
 	p.send("One", "")
 	wantStatus(t, p.as(p.full, "POST", "/domains", `{"name":"acme.test"}`), 201)
-	p.write(func(tx *db.Tx) error { return tx.Write(`UPDATE domains SET status = 'verified' WHERE name = 'acme.test'`) })
+	p.write(func(tx *db.Tx) error {
+		return tx.Write(`UPDATE domains SET status = 'verified' WHERE name = 'acme.test'`)
+	})
 	wantStatus(t, p.as(p.full, "PATCH", "/team", `{"pages_host":"news.acme.test"}`), 200)
 	if w := p.get("news.acme.test", "/"); w.Code != 200 || !strings.Contains(w.Body.String(), ">One<") && !strings.Contains(w.Body.String(), "One</bdi>") {
 		t.Errorf("%d %s", w.Code, w.Body)

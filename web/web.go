@@ -123,6 +123,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.Broadcasts},
 		broadcasts.ArchiveRoutes{Service: s.Archive},
+		broadcasts.FeedRoutes{Service: s.Feeds},
 		broadcasts.ReviewRoutes{Service: s.Reviews, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Teams},

@@ -14,6 +14,7 @@ import (
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/archive"
 	"mailer/app/sending/delivery"
+	"mailer/app/sending/feeds"
 	"mailer/app/sending/guardrails"
 	"mailer/app/sending/mail"
 	"mailer/app/tenants/teams"
@@ -35,6 +36,7 @@ func (s *Service) allJobs() []cronJob {
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
 		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.AnnounceHeldChoices},
 		{archive.Every, "put broadcasts into the archives of their topics", s.archive.MakeIssues},
+		{feeds.Every, "make broadcasts of feeds", s.feeds.Run},
 		{time.Minute, "note the time for the next server", s.noteClock},
 		{time.Minute, "sweep up what a wake-up missed", s.sweepIfChanged},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},

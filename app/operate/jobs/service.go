@@ -16,6 +16,7 @@ import (
 	"mailer/app/sending/archive"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/delivery"
+	"mailer/app/sending/feeds"
 	"mailer/app/sending/mail"
 	"mailer/app/sending/providerevents"
 	"mailer/app/sending/signup"
@@ -45,6 +46,7 @@ type Dependencies struct {
 	Retention  *retention.Service
 	RequestLog *requestlog.Service
 	Archive    *archive.Service
+	Feeds      *feeds.Service
 }
 
 // Service runs the background work.
@@ -65,6 +67,7 @@ type Service struct {
 	retention  *retention.Service
 	requestLog *requestlog.Service
 	archive    *archive.Service
+	feeds      *feeds.Service
 	eraser     *eraser
 	clockWatch *watch
 	lastSweep  lastSweep
@@ -77,7 +80,7 @@ type Service struct {
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
 	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, pageHosts: o.PageHosts, images: o.Images, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, archive: o.Archive, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, archive: o.Archive, feeds: o.Feeds, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s
 }
