@@ -58,7 +58,7 @@ type FeedDefinition struct {
 // FeedPosition is what is known of the items of a feed.
 type FeedPosition struct {
 	Seen  []string  `json:"seen,omitzero"` // hashes of items that were in an issue or are too old for one, the last ones last
-	Since time.Time `json:"since,format:unixmilli"`
+	Since time.Time `json:"since"`
 	Tries int       `json:"tries,omitzero"` // failures in a row
 }
 
