@@ -79,12 +79,12 @@ func (r ArchiveRoutes) Add(h *rest.Handler) {
 		Summary: "Get the archive of a topic: its issues, and the broadcasts that can be added", Tags: archiveTags,
 		Errors: []int{http.StatusNotFound},
 	}, rest.Get[*ArchivePath](r.Service.Get, newTopicArchive))
-	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "add-archive-issue", Method: http.MethodPost, Path: "/topics/{id}/archive", DefaultStatus: http.StatusCreated,
 		Summary: "Add a broadcast that was sent to the archive of its topic; owners and admins", Tags: archiveTags,
 		Errors: []int{http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
 	}, r.add)
-	rest.Register(h, rest.Route{}, openapi.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "remove-archive-issue", Method: http.MethodDelete, Path: "/topics/{id}/archive/{issue}",
 		Summary: "Remove an issue from the archive of a topic; owners and admins", Tags: archiveTags,
 		Errors: []int{http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity},

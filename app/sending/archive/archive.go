@@ -194,13 +194,13 @@ func (s *Service) Add(ctx context.Context, key *app.Key, topicID, broadcastID st
 	if !key.Role.Manages() {
 		return issue, errMember()
 	}
-	broadcastID, ok := app.ParseID(broadcastID)
-	if !ok {
-		return issue, app.Invalid("broadcast_id", "must be the id of a broadcast")
-	}
 	t, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Topic, error) { return r.Topic(key.TeamID, topicID) })
 	if err != nil {
 		return issue, base.Lookup("topic", err)
+	}
+	broadcastID, ok := app.ParseID(broadcastID)
+	if !ok {
+		return issue, app.Invalid("broadcast_id", "must be the id of a broadcast")
 	}
 	if t.Archive == "" {
 		return issue, app.Errorf(app.CodeConflict, "The topic has no archive: set its `archive` first")
