@@ -18,7 +18,9 @@ func TestFeedMakesOneBroadcastOfEachItem(t *testing.T) {
 	w := testserver.New(t, testserver.NewRelay(nil))
 	ctx, s := t.Context(), w.Services.Feeds
 	body := rss(`<item><title>Old</title><guid>old</guid><pubDate>Mon, 02 Jan 2006 15:04:05 GMT</pubDate></item><item><title>New &amp; shiny</title><guid>new</guid><description>&lt;b&gt;bold&lt;/b&gt;</description></item>`)
-	s.Fetch = func(context.Context, string, []string, int64) ([][]byte, func(), error) { return [][]byte{[]byte(body)}, func() {}, nil }
+	s.Fetch = func(context.Context, string, []string, int64) ([][]byte, func(), error) {
+		return [][]byte{[]byte(body)}, func() {}, nil
+	}
 	topic, err := w.Services.Topics.CreateTopic(ctx, w.Key, app.TopicInput{Name: "News", Default: app.OptIn})
 	testserver.Must(t, err)
 	tpl, err := w.Services.Templates.CreateTemplate(ctx, w.Key, app.TemplateInput{Name: "Feed", TemplateContent: app.TemplateContent{Subject: "News: {{ items[0].title }}", From: "ann@" + testserver.TestDomain, Syntax: app.LiquidSyntax,
