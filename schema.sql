@@ -1269,13 +1269,16 @@ CREATE TABLE issues (
 ) STRICT;
 CREATE INDEX issues_topic ON issues (topic_id, sent_at, id);
 CREATE INDEX issues_team ON issues (team_id, id);
+CREATE INDEX topics_archive ON topics (id) WHERE topic_archive IS NOT NULL;
+CREATE INDEX broadcasts_archive ON broadcasts (topic_id, queued_at) WHERE topic_id IS NOT NULL AND queued_at IS NOT NULL;
 
 -- Own hosts of teams for the pages that they publish.
 CREATE TABLE pages_hosts (
   name       TEXT NOT NULL PRIMARY KEY, -- lower-case A-labels, below a verified domain of the team
   team_id    TEXT NOT NULL UNIQUE REFERENCES teams (id) ON DELETE CASCADE,
   points_here INTEGER NOT NULL DEFAULT 0 CHECK (points_here IN (0, 1)), -- the last check of its DNS record
-  checked_at INTEGER,
+  detail     TEXT,    -- what that check found instead, and what to change; NULL: nothing
+  checked_at INTEGER, -- NULL: never
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

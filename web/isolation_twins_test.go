@@ -67,6 +67,7 @@ func (m *isolation) fill(of twinTeam) {
 		id := post("/templates", fmt.Sprintf(`{"name":"TEAM template","alias":"TEAM-%d","from":"a@TEAM.example","subject":"TEAM","html":"<p>TEAM</p>"}`, i))
 		post("/templates/"+id+"/publish", "")
 		patch("/templates/"+id, `{"subject":"TEAM anew"}`)
+		post("/feeds", fmt.Sprintf(`{"url":"https://TEAM.example/feed","topic_id":%q,"template_id":%q,"schedule":"daily 09:00"}`, topic, id))
 	}
 	for i, role := range []app.Role{app.RoleOwner, app.RoleOwner, app.RoleMember, app.RoleMember} {
 		if _, _, err := m.server.Accounts.CreateAccount(m.t.Context(), fmt.Sprintf("m%d@%s.example", i, of.name), of.team.ID, role, false); err != nil {

@@ -33,8 +33,10 @@ import (
 	"mailer/app/rules/dnsplan"
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/webhook"
+	"mailer/app/sending/archive"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/delivery"
+	"mailer/app/sending/feeds"
 	"mailer/app/sending/guardrails"
 	"mailer/app/sending/mail"
 	"mailer/app/sending/providerevents"
@@ -45,6 +47,7 @@ import (
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/images"
+	"mailer/app/tenants/pagehosts"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 	"mailer/db"
@@ -151,6 +154,7 @@ type Server struct {
 	// OwnInvitations are invitations that signed-in people accept.
 	OwnInvitations *accounts.OwnInvitations
 	Domains        *domains.Service
+	PageHosts      *pagehosts.Service
 	Images         *images.Service
 	Audience       *audience.Service
 	Imports        *audience.Imports
@@ -172,6 +176,8 @@ type Server struct {
 	Broadcasts     *broadcasts.Service
 	Reviews        *broadcasts.Reviews
 	SignUp         *signup.Service
+	Archive        *archive.Service
+	Feeds          *feeds.Service
 	ProviderEvents *providerevents.Service
 	Relays         *relays.Service
 	Health         *health.Service
@@ -220,7 +226,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.NewDKIMKey != nil {
 		s.Domains.NewKey = cfg.NewDKIMKey
 	}
-	s.Images = images.New(b, s.Teams, cfg.Memory)
+	s.PageHosts = pagehosts.New(b, cfg.Resolver)
+	s.Images = images.New(b, s.Teams, s.PageHosts, cfg.Memory)
 	s.Audience = audience.New(b, s.Webhooks, s.Teams)
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
@@ -235,6 +242,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Broadcasts = broadcasts.New(b, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
 	s.SignUp = signup.New(b, s.Webhooks, s.Teams, s.Audience, s.Mail)
+	s.SignUp.Hosts = s.PageHosts
+	s.Archive = archive.New(b, s.PageHosts)
+	s.Feeds = feeds.New(b, s.Templates, s.Broadcasts)
+	s.Feeds.Fetch = cfg.FetchFiles
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
@@ -254,8 +265,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.RequestLog = requestlog.New(b, cfg.NoRequestLog)
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains, s.Images)
-	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog})
+	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, PageHosts: s.PageHosts, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, Archive: s.Archive, Feeds: s.Feeds})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)
 	return s, nil

@@ -172,6 +172,9 @@ func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, e
 	if err != nil {
 		return done, err
 	}
+	if _, err := tx.HoldFeeds(app.HoldRestored); err != nil {
+		return done, err
+	}
 	done.Held, done.BackupAt = emails+recipients+optIns, app.FormatTimePtr(at)
 	note, err := json.Marshal(map[string]any{"at": app.FormatTime(tx.Now), "backup_at": done.BackupAt, "held": done.Held})
 	if err != nil {

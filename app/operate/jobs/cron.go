@@ -12,7 +12,9 @@ import (
 	"mailer/app/base"
 	"mailer/app/rules/pacing"
 	"mailer/app/rules/webhook"
+	"mailer/app/sending/archive"
 	"mailer/app/sending/delivery"
+	"mailer/app/sending/feeds"
 	"mailer/app/sending/guardrails"
 	"mailer/app/sending/mail"
 	"mailer/app/tenants/teams"
@@ -33,9 +35,12 @@ func (s *Service) allJobs() []cronJob {
 		{guardrails.Every, "judge the rates of teams and regions", s.delivery.Guardrails.Judge},
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
 		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.AnnounceHeldChoices},
+		{archive.Every, "put broadcasts into the archives of their topics", s.archive.MakeIssues},
+		{feeds.Every, "make broadcasts of feeds", s.feeds.Run},
 		{time.Minute, "note the time for the next server", s.noteClock},
 		{time.Minute, "sweep up what a wake-up missed", s.sweepIfChanged},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},
+		{time.Minute, "check own hosts for pages in the DNS", s.pageHosts.CheckDue},
 		{time.Minute, "look for mail that no relay is there for", s.delivery.ReportUnroutable},
 		{time.Minute, "put recipients of new mail into their index", s.mail.Search.IndexRecipients},
 		{time.Minute, "store when reports came in", s.reports.StoreUses},

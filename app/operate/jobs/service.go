@@ -13,8 +13,10 @@ import (
 	"mailer/app/base"
 	"mailer/app/operate/requestlog"
 	"mailer/app/operate/retention"
+	"mailer/app/sending/archive"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/delivery"
+	"mailer/app/sending/feeds"
 	"mailer/app/sending/mail"
 	"mailer/app/sending/providerevents"
 	"mailer/app/sending/signup"
@@ -22,6 +24,7 @@ import (
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/images"
+	"mailer/app/tenants/pagehosts"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 )
@@ -32,6 +35,7 @@ type Dependencies struct {
 	Teams      *teams.Service
 	Accounts   *accounts.Service
 	Domains    *domains.Service
+	PageHosts  *pagehosts.Service
 	Images     *images.Service
 	Audience   *audience.Service
 	Mail       *mail.Service
@@ -41,6 +45,8 @@ type Dependencies struct {
 	Reports    *providerevents.Service
 	Retention  *retention.Service
 	RequestLog *requestlog.Service
+	Archive    *archive.Service
+	Feeds      *feeds.Service
 }
 
 // Service runs the background work.
@@ -50,6 +56,7 @@ type Service struct {
 	teams      *teams.Service
 	accounts   *accounts.Service
 	domains    *domains.Service
+	pageHosts  *pagehosts.Service
 	images     *images.Service
 	audience   *audience.Service
 	mail       *mail.Service
@@ -59,6 +66,8 @@ type Service struct {
 	reports    *providerevents.Service
 	retention  *retention.Service
 	requestLog *requestlog.Service
+	archive    *archive.Service
+	feeds      *feeds.Service
 	eraser     *eraser
 	clockWatch *watch
 	lastSweep  lastSweep
@@ -70,8 +79,8 @@ type Service struct {
 
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
-	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, images: o.Images, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
+	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, pageHosts: o.PageHosts, images: o.Images, audience: o.Audience, mail: o.Mail,
+		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, archive: o.Archive, feeds: o.Feeds, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s
 }

@@ -36,21 +36,42 @@ func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.Broa
 	if err != nil {
 		return v, err
 	}
+	return mail.Once(ctx, s.mail, key, mail.RouteBroadcasts, opts, func(keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
+		return s.create(ctx, &b, blocks, in.Send, keep)
+	})
+}
+
+// CreateWith is CreateBroadcast, and calls keep in the same Write with the new broadcast. An error of
+// keep undoes the creation.
+func (s *Service) CreateWith(ctx context.Context, key *app.Key, in app.BroadcastInput, keep func(tx *db.Tx, id string) error) (v BroadcastView, err error) {
+	in.Rules = s.mail.AttachmentRules()
+	b, err := in.Validate(clock.Now())
+	if err != nil {
+		return v, err
+	}
+	b.ID, b.TeamID = app.NewID(), key.TeamID
+	blocks, err := s.checkTexts(ctx, &b)
+	if err != nil {
+		return v, err
+	}
+	return s.create(ctx, &b, blocks, in.Send, func(tx *db.Tx, v *BroadcastView) error { return keep(tx, v.ID) })
+}
+
+// create adds a draft whose texts were checked with blocks, and sends it if send is set.
+func (s *Service) create(ctx context.Context, b *app.Broadcast, blocks app.Blocks, send bool, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
 	create := s.createDraft
-	if in.Send {
+	if send {
 		create = s.createAndSend
 	}
-	return mail.Once(ctx, s.mail, key, mail.RouteBroadcasts, opts, func(keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
-		for range mail.MaxEditRetries {
-			if v, err = create(ctx, &b, blocks, keep); !errors.Is(err, mail.ErrChanged) {
-				return v, err
-			}
-			if blocks, err = s.checkTexts(ctx, &b); err != nil {
-				return v, err
-			}
+	for range mail.MaxEditRetries {
+		if v, err = create(ctx, b, blocks, keep); !errors.Is(err, mail.ErrChanged) {
+			return v, err
 		}
-		return v, errKeepsChanging()
-	})
+		if blocks, err = s.checkTexts(ctx, b); err != nil {
+			return v, err
+		}
+	}
+	return v, errKeepsChanging()
 }
 
 func errKeepsChanging() error {

@@ -91,3 +91,27 @@ func wrapVariablesError(err error) error {
 	text.Message = strings.Replace(text.Message, "`template.", "`", 1)
 	return &text
 }
+
+// RenderForBroadcast renders the published version of a template as the content of a broadcast in plain
+// syntax. Links to pages of a recipient stay placeholders. from is the sender of the template; empty:
+// none. Errors: those of RenderTemplate.
+func (s *Templates) RenderForBroadcast(ctx context.Context, key *app.Key, id string, values map[string]app.PropertyValue) (out *render.Rendered, from string, err error) {
+	content, err := s.versionOf(ctx, key, id, true)
+	if err != nil {
+		return nil, "", err
+	}
+	permits := s.service.NewRenderer(key)
+	defer permits.Close()
+	if err := permits.TakePermit(ctx); err != nil {
+		return nil, "", err
+	}
+	content, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (*app.TemplateContent, error) { return withBlocks(r, key.TeamID, *content) })
+	if err != nil {
+		return nil, "", base.Unavailable(err)
+	}
+	if content.DeclaresViewURL() {
+		values = withViewURL(values, "{{{"+app.ViewKey+"}}}")
+	}
+	out, err = render.Template(content.In(""), values, true, clock.Now(), app.MaxRendered)
+	return out, content.From, wrapVariablesError(err)
+}

@@ -1,0 +1,82 @@
+package feeds_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/kit/clock"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+// TestFeedMakesOneBroadcastOfEachItem: items that were there when the feed was added, or in an issue, are in no
+// later one; a due time makes one broadcast; errors are shown.
+func TestFeedMakesOneBroadcastOfEachItem(t *testing.T) {
+	testserver.BothEngines(t)
+	w := testserver.New(t, testserver.NewRelay(nil))
+	ctx, s := t.Context(), w.Services.Feeds
+	body := rss(`<item><title>Old</title><guid>old</guid><pubDate>Mon, 02 Jan 2006 15:04:05 GMT</pubDate></item><item><title>New &amp; shiny</title><guid>new</guid><description>&lt;b&gt;bold&lt;/b&gt;</description></item>`)
+	s.Fetch = func(context.Context, string, []string, int64) ([][]byte, func(), error) {
+		return [][]byte{[]byte(body)}, func() {}, nil
+	}
+	topic, err := w.Services.Topics.CreateTopic(ctx, w.Key, app.TopicInput{Name: "News", Default: app.OptIn})
+	testserver.Must(t, err)
+	tpl, err := w.Services.Templates.CreateTemplate(ctx, w.Key, app.TemplateInput{Name: "Feed", TemplateContent: app.TemplateContent{Subject: "News: {{ items[0].title }}", From: "ann@" + testserver.TestDomain, Syntax: app.LiquidSyntax,
+		HTML:      `{% for item in items %}<h2 title="{{ item.content }}">{{ item.title }}</h2>{{ item.content }}{% endfor %}<a href="{{{UNSUBSCRIBE_URL}}}">out</a>`,
+		Variables: []app.TemplateVariable{{Key: "items", Type: app.ListVariable}}}})
+	testserver.Must(t, err)
+	_, err = w.Services.Templates.PublishTemplate(ctx, w.Key, tpl.ID)
+	testserver.Must(t, err)
+	f, err := s.Create(ctx, w.Key, app.FeedPatch{URL: "https://blog.test/feed", TopicID: topic.ID, TemplateID: tpl.ID, Schedule: "daily 09:00"})
+	testserver.Must(t, err)
+	due := func() {
+		t.Helper()
+		testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error {
+			return tx.Write(`UPDATE feeds SET next_at = ? WHERE id = ?`, clock.Now().UnixMilli()-1, f.ID)
+		}))
+	}
+	count := func(want int) {
+		t.Helper()
+		rows, _, err := w.Services.Broadcasts.ListBroadcasts(ctx, w.Key, app.Page{Limit: 10})
+		if err != nil || len(rows) != want {
+			t.Fatalf("%d broadcasts, not %d, %v", len(rows), want, err)
+		}
+	}
+	trial, err := s.Check(ctx, w.Key, f.ID)
+	if err != nil || trial.Error != "" || len(trial.Items) != 1 || trial.Subject != "News: New & shiny" {
+		t.Fatalf("%+v %v", trial, err)
+	}
+	testserver.Must(t, s.Run(ctx)) // not due
+	count(0)
+	due()
+	testserver.Must(t, s.Run(ctx))
+	testserver.Must(t, s.Run(ctx))
+	count(1)
+	f, err = s.Get(ctx, w.Key, f.ID)
+	testserver.Must(t, err)
+	b, err := w.Services.Broadcasts.GetBroadcast(ctx, w.Key, f.LastBroadcastID)
+	testserver.Must(t, err)
+	if want := `<h2 title="">New &amp; shiny</h2><b>bold</b><a href="{{{UNSUBSCRIBE_URL}}}">out</a>`; b.HTML != want || b.Status != app.DraftBroadcast || b.TopicID != topic.ID {
+		t.Errorf("\n got %s\nwant %s", b.HTML, want)
+	}
+	due()
+	testserver.Must(t, s.Run(ctx)) // nothing is new
+	count(1)
+	body = "no feed"
+	due()
+	testserver.Must(t, s.Run(ctx))
+	count(1)
+	if f, err = s.Get(ctx, w.Key, f.ID); err != nil || !strings.Contains(f.LastError, "no feed") || f.Position.Tries != 1 {
+		t.Errorf("%+v %v", f, err)
+	}
+	// After a restore it is held, and goes on from now.
+	testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { _, err := tx.HoldFeeds(app.HoldRestored); return err }))
+	due()
+	testserver.Must(t, s.Run(ctx))
+	count(1)
+	if f, err = s.Update(ctx, w.Key, f.ID, app.FeedPatch{State: app.ActiveFeed}); err != nil || f.State != app.ActiveFeed || f.Held != "" || len(f.Position.Seen) != 0 {
+		t.Errorf("%+v %v", f, err)
+	}
+}
