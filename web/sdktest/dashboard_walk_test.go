@@ -221,7 +221,7 @@ var (
 // ofEditors are the modules that belong to an editor.
 var ofEditors = []string{"lib/editor.js", "ui/editor-setup.js"}
 
-var importedFile = regexp.MustCompile(`(?:from |import\()"\.{1,2}/([^"]+)"`)
+var importedFile = regexp.MustCompile(`(?:from\s*|import\s*\(?)"\.{1,2}/([^"]+)"`)
 
 // TestDashboardSize: the transferred size of everything that a visit loads before an editor, and of
 // what the first page needs.
