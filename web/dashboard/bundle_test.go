@@ -23,11 +23,8 @@ import (
 //  - a bundle for each page or dialog that is loaded on demand, with the modules that only it needs; it holds only re-exports if the page is in one of the bundles above
 //  - visual-frame.js: the visual editor's document, which shares nothing with the page
 //
-// Only comments and white space are removed: stack traces keep the names of functions, and a line
-// has few of them.
-
-// lineLimit is the length after which a line of a bundle ends.
-const lineLimit = 160
+// Comments, white space and imports that nothing uses are removed: stack traces keep the names of
+// functions.
 
 // vendored are bundles that are served as they are.
 var vendored = []string{"lib/editor.js", "lib/mjml.js", "lib/visual.js"}
@@ -117,8 +114,6 @@ func (b *bundler) build(options api.BuildOptions, plugin api.Plugin) (bundle []b
 	options.Charset = api.CharsetUTF8
 	options.LegalComments = api.LegalCommentsNone
 	options.MinifySyntax = true
-	options.MinifyWhitespace = !b.spaced
-	options.LineLimit = lineLimit
 	options.Outfile = "bundle"
 	options.Plugins = []api.Plugin{plugin}
 	result := api.Build(options)
@@ -193,7 +188,7 @@ func (b *bundler) bundle(name string, alone bool) []byte {
 	b.t.Helper()
 	up := above(name)
 	all := name == entry || name == sharedBundle
-	return b.build(api.BuildOptions{EntryPoints: []string{name}}, api.Plugin{Name: "bundle", Setup: func(build api.PluginBuild) {
+	out := b.build(api.BuildOptions{EntryPoints: []string{name}}, api.Plugin{Name: "bundle", Setup: func(build api.PluginBuild) {
 		build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
 			if args.Kind == api.ResolveEntryPoint {
 				if all {
@@ -222,6 +217,22 @@ func (b *bundler) bundle(name string, alone bool) []byte {
 		})
 		b.load(build, "all", b.members)
 	}})
+	if b.spaced {
+		return out
+	}
+	return b.squeezed(out)
+}
+
+// squeezed is a bundle without white space, and without imports that nothing uses: it has all names
+// of each module in another bundle. Only the loader of TypeScript drops such imports.
+func (b *bundler) squeezed(bundle []byte) []byte {
+	b.t.Helper()
+	result := api.Transform(string(bundle), api.TransformOptions{Loader: api.LoaderTS, Target: api.ES2022, Charset: api.CharsetUTF8,
+		MinifyWhitespace: true, LegalComments: api.LegalCommentsNone})
+	for _, m := range slices.Concat(result.Errors, result.Warnings) {
+		b.t.Errorf("%+v: %s", m.Location, m.Text)
+	}
+	return result.Code
 }
 
 // members is a module that exports what the modules of a shared bundle do.
