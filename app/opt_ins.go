@@ -1,6 +1,9 @@
 package app
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // OptInStatus is what became of an opt-in.
 type OptInStatus string
@@ -15,6 +18,15 @@ const (
 
 // OptInStatuses are the states of an opt-in.
 var OptInStatuses = []OptInStatus{OptInPending, OptInConfirmed, OptInExpired, OptInRefused}
+
+// ParseOptInStatus reads a state; empty: all. Errors: CodeValidation.
+func ParseOptInStatus(text string) (OptInStatus, error) {
+	status := OptInStatus(text)
+	if status != "" && !slices.Contains(OptInStatuses, status) {
+		return "", Invalid("status", "must be pending, confirmed, expired or refused")
+	}
+	return status, nil
+}
 
 // How long the link of a confirmation works, how long an opt-in waits for a confirmation that is above
 // the limits, and how long a team sends no confirmation to an address that refused.

@@ -26,6 +26,8 @@ func documentTags(doc *openapi.Document) {
 		{Name: "Segments", Description: "Groups of contacts: those added by hand, and those that fit a filter."},
 		{Name: "Audiences", Description: "Segments under their old name."},
 		{Name: "Topics", Description: "What contacts can opt into and out of."},
+		{Name: "Forms", Description: "Sign-up forms."},
+		{Name: "Opt-ins", Description: "Who asked to receive mail, and what they agreed to."},
 		{Name: "Broadcasts", Description: "One email to many contacts."},
 		{Name: "Webhooks", Description: "Endpoints that receive events, and their deliveries."},
 		{Name: "API keys", Description: "The keys that open this API."},

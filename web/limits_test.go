@@ -72,6 +72,14 @@ var documentedLimits = map[string]int{
 	"suppressions ids maxItems":                  app.MaxSuppressionBatch,
 	"blocks name maxLength":                      app.MaxBlockName,
 	"blocks html maxLength":                      app.MaxBlock,
+	"forms name maxLength":                       app.MaxFormName,
+	"forms topics maxItems":                      app.MaxFormTopics,
+	"forms segments maxItems":                    app.MaxFormTopics,
+	"forms fields maxItems":                      app.MaxFormFields,
+	"forms allowed_origins maxItems":             app.MaxFormOrigins,
+	"forms redirect_url maxLength":               app.MaxFormURL,
+	"FormFieldRequest label maxLength":           app.MaxFormLabel,
+	"FormField label maxLength":                  app.MaxFormLabel,
 	"templates alias maxLength":                  app.MaxTemplateAlias,
 	"templates name maxLength":                   app.MaxTemplateName,
 	"templates variables maxItems":               app.MaxTemplateVariables,
@@ -120,6 +128,7 @@ var documentedTexts = []string{
 	fmt.Sprintf("beside the new one; %d where it is absent", webhook.DefaultOverlapHours),
 	fmt.Sprintf("A team can have %d that are not over", contactfile.MaxUnfinished),
 	fmt.Sprintf("are kept for %d days", contactfile.Retention/day),
+	fmt.Sprintf("%d where it is absent; for owners", app.DefaultConfirmationsPerDay),
 	fmt.Sprintf("The first %d rejected rows", contactfile.MaxErrorsShown),
 }
 

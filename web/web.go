@@ -105,6 +105,8 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
+		audience.FormRoutes{Service: s.SignUp, Topics: s.Topics},
+		audience.OptInRoutes{Service: s.SignUp},
 		broadcasts.TemplateRoutes{Service: s.Templates, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		broadcasts.BlockRoutes{Service: s.Blocks},
 		broadcasts.ImageRoutes{Service: s.Images, Dir: cfg.Spool},

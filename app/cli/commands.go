@@ -86,6 +86,8 @@ func (c *Store) Commands() []*cobra.Command {
 		c.users(),
 		c.domains(),
 		c.suppressions(),
+		c.forms(),
+		c.optIns(),
 		c.audit(),
 		c.send(),
 		c.doubts(),
