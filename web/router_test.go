@@ -172,7 +172,7 @@ func TestBodyIsNotReadWithoutKey(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
 	for path, status := range map[string]int{
-		"/unsubscribe/stranger": 404, "/preferences/stranger": 404, "/ingest/generic/stranger": 404, "/ingest/nothing/x": 404, "/ingest/ses": 403,
+		"/unsubscribe/stranger": 404, "/preferences/stranger": 404, "/f/stranger": 404, "/ingest/generic/stranger": 404, "/ingest/nothing/x": 404, "/ingest/ses": 403,
 	} {
 		req := httptest.NewRequest("POST", path, untouchedBody{t})
 		req.ContentLength = 60 << 10

@@ -74,7 +74,7 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.ProviderEvents, cfg.SNS)
-	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.Mail, s.Shares, s.Views, s.Brands, s.Images)}
+	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.SignUp, s.Mail, s.Shares, s.Views, s.Brands, s.Images)}
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	h.OnDocument(documentTags)

@@ -33,8 +33,9 @@ func (page *hostedPage) render(lang string, style markup) string {
 	}
 	title := escaped(page.Title) + element(" – ", escaped(page.Team), "")
 	put("<!doctype html>\n<html lang=\"", escaped(lang), "\">\n<head>\n<meta charset=\"utf-8\">\n",
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n",
-		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>", title, "</title>\n<style>", style, "</style>\n</head>\n<body>\n<main>\n")
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n", page.robots(),
+		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>", title, "</title>\n<style>", style, "</style>\n",
+		element(`<script src="`, escaped(page.Script), "\" defer></script>\n"), "</head>\n<body>\n<main>\n")
 	if page.Team != "" {
 		put(`<p class="team">`, page.sign(), "<bdi>", escaped(page.Team), "</bdi></p>\n")
 	}
@@ -50,6 +51,13 @@ func (page *hostedPage) render(lang string, style markup) string {
 	put(page.facts(), element(`<iframe sandbox="" referrerpolicy="no-referrer" src="`, escaped(page.Frame), "\"></iframe>\n"))
 	put(element(`<p class="note" dir="ltr">`, escaped(page.Target), "</p>\n"), page.form(), page.nav(), "</main>\n</body>\n</html>\n")
 	return b.String()
+}
+
+func (page *hostedPage) robots() markup {
+	if page.Listed {
+		return ""
+	}
+	return "<meta name=\"robots\" content=\"noindex\">\n"
 }
 
 // sign returns a team's logo, or the letter in its place.
@@ -68,10 +76,10 @@ func (page *hostedPage) facts() (lines markup) {
 	return element("<dl>\n", lines, "</dl>\n")
 }
 
-// form returns the page's form; empty without a button.
+// form returns the page's form; empty: none.
 func (page *hostedPage) form() markup {
 	if page.Button == "" {
-		return ""
+		return page.Form
 	}
 	var topics markup
 	if len(page.Topics) > 0 {

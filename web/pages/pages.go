@@ -69,6 +69,10 @@ type hostedPage struct {
 	Legend  string   // of Topics
 	Topics  []app.ContactTopic
 	Button  string // empty: no form
+	Form    markup // in place of the form with Button
+	Style   string // CSS after the common style
+	Script  string // an own URL; empty: no script runs
+	Listed  bool   // search engines may list the page
 	Links   []pageLink
 	Facts   []pageFact
 	Frame   string // an own URL that is shown in a frame; empty: none
@@ -101,10 +105,11 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 	return &pages{h: h, service: service, matcher: language.NewMatcher(tags), texts: texts}
 }
 
-// Register adds the hosted pages, shared emails, mails in a browser, tracking URLs and logos. It returns a function
-// that answers with an error page.
-func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands, images *images.Service) (errorPage func(*rest.Exchange, *rest.Error)) {
+// Register adds the hosted pages, sign-up forms, shared emails, mails in a browser, tracking URLs and logos. It returns
+// a function that answers with an error page.
+func Register(h *rest.Handler, service *audience.Pages, forms SignUps, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands, images *images.Service) (errorPage func(*rest.Exchange, *rest.Error)) {
 	p := newPages(h, service)
+	registerForms(h, forms, p)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe, app.UnsubscribePage)
@@ -171,7 +176,7 @@ func (p *pages) refuse(x *rest.Exchange, e *rest.Error) {
 
 // write answers with a page. net/http omits the body for HEAD.
 func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
-	style := pageStyle + page.Theme.style
+	style := pageStyle + page.Style + page.Theme.style
 	body := page.render(t.lang, markup(style))
 	head := x.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
@@ -181,7 +186,9 @@ func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer") // the URL contains the token
 	head.Add("Vary", "Accept-Language")
-	head.Set("X-Robots-Tag", "noindex, nofollow")
+	if !page.Listed {
+		head.Set("X-Robots-Tag", "noindex, nofollow")
+	}
 	if page.status == http.StatusServiceUnavailable && head.Get("Retry-After") == "" {
 		head.Set("Retry-After", pageRetryAfter)
 	}

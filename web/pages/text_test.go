@@ -1,25 +1,39 @@
 package pages
 
 import (
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"mailer/app"
 	"mailer/app/rules/brand"
 )
 
+// texts returns the texts of a language by the names of their fields.
+func texts(v reflect.Value) map[string]string {
+	out := map[string]string{}
+	for i := range v.NumField() {
+		if v.Field(i).Kind() == reflect.Pointer {
+			maps.Copy(out, texts(v.Field(i).Elem()))
+			continue
+		}
+		out[v.Type().Field(i).Name] = v.Field(i).String()
+	}
+	return out
+}
+
 func TestTextsAreComplete(t *testing.T) {
 	names := regexp.MustCompile(`\{[a-z]*\}`)
-	texts := pageTexts()
-	first := reflect.ValueOf(texts[0]).Elem()
+	all := pageTexts()
+	first := texts(reflect.ValueOf(all[0]).Elem())
 	var langs []string
-	for _, text := range texts {
+	for _, text := range all {
 		langs = append(langs, text.lang)
-		v := reflect.ValueOf(text).Elem()
-		for i := range v.NumField() {
-			field, got, english := v.Type().Field(i).Name, v.Field(i).String(), first.Field(i).String()
+		for field, got := range texts(reflect.ValueOf(text).Elem()) {
+			english := first[field]
 			if got == "" || strings.TrimSpace(got) != got {
 				t.Errorf("%s: %s is %q", text.lang, field, got)
 			}
@@ -34,7 +48,7 @@ func TestTextsAreComplete(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(langs, brand.PageLanguages) {
+	if !slices.Equal(langs, brand.PageLanguages) || !slices.Equal(langs, app.Languages) {
 		t.Errorf("languages %q", langs)
 	}
 }

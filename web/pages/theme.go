@@ -22,9 +22,13 @@ const (
 	darkCard  = "#191d24"
 )
 
-func themeOf(b *brand.Brand) (l theme) {
+// themeOf returns the theme of a page that is one level deep, like most.
+func themeOf(b *brand.Brand) (l theme) { return themeBelow("..", b) }
+
+// themeBelow returns the theme of a page from which a relative path leads to the root.
+func themeBelow(root string, b *brand.Brand) (l theme) {
 	if path := b.Logo.Path(); path != "" {
-		l.logo, l.from = ".."+path, "'self'" // pages are one level deep
+		l.logo, l.from = root+path, "'self'"
 	} else if from, ok := originOf(b.LogoURL); ok {
 		l.logo, l.from = b.LogoURL, from
 	}
@@ -55,7 +59,7 @@ func ownColors(background, card, text string) string {
 	}
 	return "color-scheme: " + scheme + "; --ground: " + background + "; --card: " + card + "; --note: " + card + "; --good: " + card +
 		"; --text: " + text + "; --soft: " + text + "; --good-line: " + text + "; --line: color-mix(in srgb, " + text + " 25%, " + card + ")" +
-		"; --accent: " + text + "; --accent-deep: " + text + "; --on-accent: " + card + "; --link: " + text + ";"
+		"; --bad: " + text + "; --accent: " + text + "; --accent-deep: " + text + "; --on-accent: " + card + "; --link: " + text + ";"
 }
 
 // colors declares the colours derived from a team's colour: of buttons, of their text, and of
@@ -83,6 +87,9 @@ func (page *hostedPage) policy(style string) string {
 	sum := sha256.Sum256([]byte(style))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'" // the dashboard frames the pages
+	if page.Script != "" {
+		policy += "; script-src 'self'; connect-src 'self'; worker-src 'self'"
+	}
 	if page.Frame != "" {
 		policy += "; frame-src 'self'"
 	}
