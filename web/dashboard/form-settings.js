@@ -1,5 +1,5 @@
 // The settings of a sign-up form. They are saved by a press: records of consent name the version.
-import { html, useState } from './lib/core.js';
+import { html, useEffect, useState } from './lib/core.js';
 import { api, useList } from './api.js';
 import { FormFields } from './form-fields.js';
 import { about, Said, useForm } from './gate.js';
@@ -46,6 +46,9 @@ export function FormSettings({ of, set }) {
 		await set(await api.patch(encoded`/forms/${of.id}`, changes(before, now)));
 		toast(t('forms.saved'));
 	});
+	useEffect(() => {
+		if (form.error) document.querySelector('.form-settings [role="alert"]')?.scrollIntoView({ block: 'center' });
+	}, [form.error]);
 	const dirty = Object.keys(changes(before, now)).length > 0;
 	const known = [...texts, 'confirm', 'max_confirmations_per_day'];
 	const line = (name, more = {}) => html`<${Input} label=${t(`forms.${name}`)} value=${now[name]} onInput=${(value) => change({ [name]: value })} error=${about(form.error, name)} ...${more} />`;
@@ -53,7 +56,7 @@ export function FormSettings({ of, set }) {
 		e.preventDefault();
 		if (dirty) form.submit();
 	}}>
-	<${Section} title=${t('forms.general')}><div class="fields">
+	<${Section} title=${t('forms.general')} acts=${html`<span class="muted t12">${t('forms.version', { n: of.version })}</span>`}><div class="fields">
 		${line('name', { required: true, maxlength: 100 })}${line('from', { required: true, hint: t('forms.fromHint') })}${line('reply_to')}
 		<${Select} label=${t('forms.language')} value=${now.language} options=${languageOptions()} onChange=${(value) => change({ language: value })} /></div><//>
 	<${Asked} now=${now} change=${change} />
@@ -64,7 +67,8 @@ export function FormSettings({ of, set }) {
 	<${Section} title=${t('forms.limits')}><div class="fields">
 		<${Input} label=${t('forms.daily')} type="number" min="1" value=${now.daily} disabled=${!mayAdmin.value} onInput=${(daily) => change({ daily })} hint=${t(mayAdmin.value ? 'forms.dailyHint' : 'forms.adminsOnly')} error=${about(form.error, 'max_confirmations_per_day')} />
 		<${Check} label=${t('forms.disposable')} checked=${now.reject_disposable} onChange=${(reject_disposable) => change({ reject_disposable })} /></div><//>
-	<div class="form-save"><${Said} form=${form} fields=${known} /><div class="row"><${Button} type="submit" kind="primary" disabled=${!dirty} busy=${form.busy}>${t('ui.save')}<//>${dirty && html`<${Button} kind="quiet" onClick=${() => setNow(before)}>${t('segments.discard')}<//>`}<span class="muted t12 push">${t('forms.version', { n: of.version })}</span></div></div></form>`;
+	<${Said} form=${form} fields=${known} />
+	${dirty && html`<div class="bulk" role="region" aria-label=${t('segments.unsaved')}><span class="muted hide-s">${t('segments.unsaved')}</span><${Button} kind="quiet" onClick=${() => setNow(before)}>${t('segments.discard')}<//><${Button} type="submit" kind="primary" busy=${form.busy}>${t('ui.save')}<//></div>`}</form>`;
 }
 
 function languageOptions() {
