@@ -294,6 +294,12 @@ func isLoopbackName(name string) bool {
 	return name == "localhost" || name == "127.0.0.1" || name == "::1"
 }
 
+// Uses reports whether a form names a topic, segment or template by its id.
+func (f *Form) Uses(id string) bool {
+	return id == f.ConfirmationTemplate || id == f.WelcomeTemplate || slices.Contains(f.Segments, id) ||
+		slices.ContainsFunc(f.Topics, func(t FormTopic) bool { return t.ID == id })
+}
+
 // PerDay returns how many confirmations of the form are sent in 24 hours at most.
 func (f *Form) PerDay() int {
 	if f.MaxPerDay == 0 {

@@ -42,6 +42,21 @@ func (r *Reader) ImageNameTaken(name string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM images WHERE name = ?)`, name)
 }
 
+// FormIDTaken reports whether a form of any team has an id.
+func (r *Reader) FormIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM forms WHERE id = ?)`, id)
+}
+
+// OptInIDTaken reports whether an opt-in of any team has an id.
+func (r *Reader) OptInIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM opt_ins WHERE id = ?)`, id)
+}
+
+// ConsentIDTaken reports whether a consent of any team has an id.
+func (r *Reader) ConsentIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM consents WHERE id = ?)`, id)
+}
+
 // BroadcastIDTaken reports whether a broadcast of any team has an id.
 func (r *Reader) BroadcastIDTaken(id string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM broadcasts WHERE id = ?)`, id)

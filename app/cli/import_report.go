@@ -41,7 +41,7 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	for _, list := range []struct {
 		name   string
 		things []transfer.Thing
-	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"saved blocks", r.Blocks}, {"templates", r.Templates}, {"broadcasts", r.Broadcasts},
+	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"saved blocks", r.Blocks}, {"templates", r.Templates}, {"forms", r.Forms}, {"broadcasts", r.Broadcasts},
 		{"domains", r.Domains}, {"webhooks", r.Webhooks}, {"API keys", r.Keys}} {
 		if len(list.things) > 0 {
 			fmt.Fprintf(&b, "  %-13s %s\n", list.name, thingsText(list.things))
@@ -49,6 +49,12 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	}
 	if r.Images.New+r.Images.Existing > 0 {
 		fmt.Fprintf(&b, "  images        %d new, %d there already\n", r.Images.New, r.Images.Existing)
+	}
+	if r.OptIns.New+r.OptIns.Existing > 0 {
+		fmt.Fprintf(&b, "  opt-ins       %d new, %d there already; no mail is sent for them\n", r.OptIns.New, r.OptIns.Existing)
+	}
+	if r.Consents.New+r.Consents.Existing > 0 {
+		fmt.Fprintf(&b, "  consents      %d new, %d there already\n", r.Consents.New, r.Consents.Existing)
 	}
 	if r.Emails.New+r.Emails.Existing > 0 {
 		fmt.Fprintf(&b, "  emails        %d new, %d there already\n", r.Emails.New, r.Emails.Existing)

@@ -88,7 +88,7 @@ func (r TopicRoutes) Add(h *rest.Handler) {
 	}, r.updateTopic)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
-		Summary: "Delete a topic with all choices of contacts for it. Refused while mail of the topic waits or an unsent broadcast uses it", Tags: topicTags,
+		Summary: "Delete a topic with all choices of contacts for it. Refused while mail of the topic waits, or an unsent broadcast or a form uses it", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, rest.Do[*TopicPath](r.Service.DeleteTopic, func(id string) removedTopic { return removedTopic{Object: "topic", ID: id, Deleted: true} }))
 }

@@ -169,8 +169,8 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 	}, r.updateTemplate)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-template", Method: http.MethodDelete, Path: "/templates/{id}",
-		Summary: "Delete a template. Emails that were sent with it are kept", Tags: templateTags,
-		Errors: []int{http.StatusNotFound},
+		Summary: "Delete a template. Emails that were sent with it are kept. Refused while a form uses it", Tags: templateTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.deleteTemplate)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "publish-template", Method: http.MethodPost, Path: "/templates/{id}/publish",

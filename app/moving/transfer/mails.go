@@ -51,6 +51,7 @@ func (m *importer) templates(ctx context.Context) error {
 		} else if id, err = m.template(ctx, &in); err != nil || id == "" {
 			return err
 		}
+		m.templateIDs[in.ID] = id
 		if err := m.moved(archive.Templates, in.ID, id); err != nil {
 			return err
 		}

@@ -21,6 +21,9 @@ type Report struct {
 	Images           ImageCounts         `json:"images"`
 	Blocks           []Thing             `json:"blocks"`
 	Templates        []Thing             `json:"templates"`
+	Forms            []Thing             `json:"forms"`
+	OptIns           ItemCounts          `json:"opt_ins"`  // pending and refused
+	Consents         ItemCounts          `json:"consents"` // records of what contacts agreed to
 	Broadcasts       []Thing             `json:"broadcasts"`
 	Domains          []Thing             `json:"domains"`
 	Webhooks         []Thing             `json:"webhooks"`
@@ -74,6 +77,20 @@ type ImageCounts struct {
 	Existing int `json:"existing"`
 }
 
+// ItemCounts counts imported items.
+type ItemCounts struct {
+	New      int `json:"new"`
+	Existing int `json:"existing"`
+}
+
+func (c *ItemCounts) add(created bool) {
+	if created {
+		c.New++
+	} else {
+		c.Existing++
+	}
+}
+
 // Thing is an object of a kind of which a source has few.
 type Thing struct {
 	Name string `json:"name"`
@@ -90,7 +107,7 @@ type Thing struct {
 // newReport returns a report with empty lists, not nil ones.
 func newReport(source string, applied bool) *Report {
 	return &Report{
-		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Blocks: []Thing{}, Templates: []Thing{}, Broadcasts: []Thing{},
+		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Blocks: []Thing{}, Templates: []Thing{}, Forms: []Thing{}, Broadcasts: []Thing{},
 		Domains: []Thing{}, Webhooks: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Unmovable{}, Refused: []archive.Refusal{},
 	}
 }

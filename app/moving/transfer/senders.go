@@ -93,6 +93,7 @@ func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []arc
 	if d.Status == app.DomainPending {
 		d.PendingSince = clock.Now()
 	}
+	m.verified[d.Name] = d.Status == app.DomainVerified
 	thing := Thing{Name: d.Name, Status: string(d.Status), Records: m.s.domains.DomainRecords(&d)}
 	_, err = m.add(ctx, &m.report.Domains, what, thing, func(tx *db.Tx) (err error) {
 		if err := m.s.teams.CheckDomainLimit(&tx.Reader, m.team.ID); err != nil {

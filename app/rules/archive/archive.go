@@ -37,7 +37,10 @@ const (
 	Images       Kind = "images"
 	Blocks       Kind = "blocks"
 	Templates    Kind = "templates"
+	Forms        Kind = "forms"
 	Broadcasts   Kind = "broadcasts"
+	OptIns       Kind = "opt_ins"
+	Records      Kind = "consents" // records of what contacts agreed to
 	Domains      Kind = "domains"
 	Webhooks     Kind = "webhooks"
 	Keys         Kind = "keys"
@@ -50,7 +53,7 @@ const (
 )
 
 // kinds are all kinds.
-var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
+var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Forms, Broadcasts, OptIns, Records, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
 
 // Team is team.json, the description of the directory. It is written last.
 type Team struct {

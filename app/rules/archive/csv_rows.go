@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,12 @@ func (s *Sheets) headings(item any) []string {
 		text = "id,name,html,created_at,updated_at"
 	case *Template:
 		text = "id,name,alias,from,reply_to,subject,html,text,variables,published_at,created_at,updated_at,syntax,variants"
+	case *Form:
+		text = "id,name,version,confirm,from,reply_to,topics,segments,fields,confirmation_template,welcome_template,language,redirect_url,allowed_origins,reject_disposable,max_confirmations_per_day,requested,confirmed,refused,stopped,created_at,updated_at"
+	case *OptIn:
+		text = "id,email,status,form,form_name,form_version,topics,segments,first_name,last_name,properties,language,text,ip,user_agent,requested_at,decided_at"
+	case *Record:
+		text = "id,contact_id,email,opt_in_id,form_id,form,form_version,topics,language,text,requested_at,ip,user_agent,confirm_text,confirmed_at,confirmed_ip,confirmed_user_agent,resubscribed,created_at"
 	case *Broadcast:
 		text = "id,name,status,segment_id,topic_id,from,reply_to,subject,preview_text,html,text,counts,created_at,scheduled_at,queued_at,sent_at,canceled_at,syntax,variants"
 	case *Domain:
@@ -82,6 +89,19 @@ func (s *Sheets) rows(item any) [][]any {
 	case *Template:
 		return [][]any{{v.ID, v.Name, v.Alias, v.From, v.ReplyTo, v.Subject, v.HTML, v.Text, v.Variables,
 			v.PublishedAt, v.CreatedAt, v.UpdatedAt, v.Syntax, v.Variants}}
+	case *Form:
+		return [][]any{{v.ID, v.Name, v.Version, string(v.Confirm), v.From, v.ReplyTo, v.Topics, s.named(v.Segments), v.Fields, v.ConfirmationTemplate, v.WelcomeTemplate, v.Language,
+			v.RedirectURL, v.AllowedOrigins, v.RejectDisposable, v.MaxPerDay, v.Requested, v.Confirmed, v.Refused, v.Stopped, v.CreatedAt, v.UpdatedAt}}
+	case *OptIn:
+		return [][]any{{v.ID, v.Email, string(v.Status), v.Form, v.FormName, v.FormVersion, s.named(v.Topics), s.named(v.Segments), v.FirstName, v.LastName, v.Properties,
+			v.Language, v.Text, v.RequestedBy.IP, v.RequestedBy.UserAgent, v.RequestedAt, v.DecidedAt}}
+	case *Record:
+		topics := make([]string, len(v.Topics))
+		for i, t := range v.Topics {
+			topics[i] = t.Name
+		}
+		return [][]any{{v.ID, v.ContactID, v.Email, v.OptInID, v.FormID, v.Form, v.FormVersion, topics, v.Language, v.Text, v.RequestedAt, v.RequestedBy.IP, v.RequestedBy.UserAgent,
+			v.ConfirmText, v.ConfirmedAt, v.ConfirmedBy.IP, v.ConfirmedBy.UserAgent, v.Resubscribed, v.CreatedAt}}
 	case *Broadcast:
 		return [][]any{{v.ID, v.Name, string(v.Status), v.SegmentID, v.TopicID, v.From, v.ReplyTo, v.Subject, v.Preview, v.HTML, v.Text, v.Counts,
 			v.CreatedAt, v.ScheduledAt, v.QueuedAt, v.SentAt, v.CanceledAt, v.Syntax, v.Variants}}
@@ -97,15 +117,18 @@ func (s *Sheets) rows(item any) [][]any {
 	return nil
 }
 
+// named returns the names of segments or topics; an id without a name stays.
+func (s *Sheets) named(ids []string) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = cmp.Or(s.names[id], id)
+	}
+	return out
+}
+
 // contact returns a line with a column for each declared property; others are in the last column.
 func (s *Sheets) contact(c *Contact) []any {
-	segments := make([]string, len(c.Segments))
-	for i, id := range c.Segments {
-		if segments[i] = s.names[id]; segments[i] == "" {
-			segments[i] = id
-		}
-	}
-	row := []any{c.ID, c.Email, c.FirstName, c.LastName, c.Unsubscribed, segments, c.Former, c.CreatedAt, c.UpdatedAt}
+	row := []any{c.ID, c.Email, c.FirstName, c.LastName, c.Unsubscribed, s.named(c.Segments), c.Former, c.CreatedAt, c.UpdatedAt}
 	shown := 0
 	for _, heading := range s.properties {
 		v, has := c.Properties[strings.TrimPrefix(heading, otherHeadings)]

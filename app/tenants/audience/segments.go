@@ -109,13 +109,16 @@ func (s *Service) UpdateSegment(ctx context.Context, key *app.Key, id string, p 
 }
 
 // DeleteSegment deletes a segment; its contacts stay. Errors: CodeNotFound, CodeConflict while an
-// unsent broadcast uses it.
+// unsent broadcast or a form uses it.
 func (s *Service) DeleteSegment(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		if _, err := tx.Segment(key.TeamID, id); err != nil {
 			return err
 		}
 		if err := checkUnused(tx, "segment", id); err != nil {
+			return err
+		}
+		if err := base.CheckNoForm(&tx.Reader, key.TeamID, "segment", id); err != nil {
 			return err
 		}
 		return tx.DeleteSegment(key.TeamID, id)

@@ -75,7 +75,7 @@ func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch
 
 // DeleteTopic deletes a topic and, later, the choices about it. Errors: CodeNotFound, CodeConflict
 // while mail of the topic waits, which could no longer be checked for opt-outs, or an unsent
-// broadcast uses it.
+// broadcast or a form uses it.
 func (s *Topics) DeleteTopic(ctx context.Context, key *app.Key, id string) error {
 	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		t, err := tx.Topic(key.TeamID, id)
@@ -90,6 +90,9 @@ func (s *Topics) DeleteTopic(ctx context.Context, key *app.Key, id string) error
 			return app.Errorf(app.CodeConflict, "Emails of this topic still wait to be sent; cancel them, or delete the topic once they have left")
 		}
 		if err := checkUnused(tx, "topic", id); err != nil {
+			return err
+		}
+		if err := base.CheckNoForm(&tx.Reader, key.TeamID, "topic", id); err != nil {
 			return err
 		}
 		if err := tx.DeleteTopic(key.TeamID, id); err != nil {
