@@ -1185,8 +1185,8 @@ CREATE INDEX forms_team ON forms (team_id, id);
 CREATE TABLE opt_ins (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
-  form_id      TEXT,             -- NULL: asked for by API; the form may be deleted
-  form_version INTEGER,
+  form_id      TEXT NOT NULL,    -- empty: asked for by API; the form may be deleted
+  form_version INTEGER NOT NULL, -- 0: asked for by API
   address      BLOB NOT NULL CHECK (length(address) = 16),
   email        TEXT NOT NULL,    -- as given
   status       TEXT NOT NULL CHECK (status IN ('pending', 'confirmed', 'expired', 'refused')),
@@ -1195,6 +1195,7 @@ CREATE TABLE opt_ins (
   request      TEXT NOT NULL,    -- JSON: topics, segments, values, and what the consent record needs
   link_id      TEXT,             -- the opt-in of the same address whose link was sent before; NULL: this one
   email_id     TEXT,             -- of the confirmation; NULL: not sent
+  sent_at      INTEGER,          -- when the confirmation was handed to its relay's queue; NULL: not sent
   contact_id   TEXT,             -- of the contact; NULL: not confirmed, or deleted
   requested_at INTEGER NOT NULL,
   decided_at   INTEGER           -- when it was confirmed, refused or expired; NULL: pending
@@ -1204,7 +1205,9 @@ CREATE INDEX opt_ins_status ON opt_ins (team_id, status, id);
 CREATE INDEX opt_ins_address ON opt_ins (team_id, address, id);
 CREATE INDEX opt_ins_due ON opt_ins (team_id, form_id, ip_range, id) WHERE mail = 'due';
 CREATE INDEX opt_ins_held ON opt_ins (team_id, id) WHERE mail = 'held';
-CREATE INDEX opt_ins_age ON opt_ins (requested_at);
+CREATE INDEX opt_ins_waiting ON opt_ins (requested_at) WHERE mail = 'due';
+CREATE INDEX opt_ins_pending ON opt_ins (requested_at) WHERE status = 'pending';
+CREATE INDEX opt_ins_age ON opt_ins (requested_at) WHERE request <> '{}';
 
 -- Confirmations of the last 30 days, for the limits of addresses and forms.
 CREATE TABLE confirmations (

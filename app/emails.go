@@ -174,6 +174,7 @@ type Email struct {
 	LastEvent   LastEvent
 	Situation   Situation     // remaining work, as of the time when the email was read
 	Unsent      bool          // record of a send that was refused because all recipients are suppressed
+	ForOptIn    string        // id of the opt-in that it confirms, which hides it from its team; empty: another email
 	Routed      string        // the rules by which its relays were chosen, in words; empty: none
 	ExpiresIn   time.Duration // time after which the send fails; 0: the default of the relay. Stored in the unit
 	// ContentDeletedAt is when bodies, attachments and the captured message were deleted, by

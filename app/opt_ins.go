@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -112,4 +113,67 @@ type ConsentRecord struct {
 type ConsentItem struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
+}
+
+// Names returns the names of the values of a request in sorted order, names of persons first.
+func (r *SignUpRequest) Names() (names []string) {
+	if r.FirstName != "" {
+		names = append(names, FirstNameField)
+	}
+	if r.LastName != "" {
+		names = append(names, LastNameField)
+	}
+	return append(names, SortedKeys(r.Properties)...)
+}
+
+// Value returns a value of a request as text; empty: none.
+func (r *SignUpRequest) Value(name string) string {
+	switch name {
+	case FirstNameField:
+		return r.FirstName
+	case LastNameField:
+		return r.LastName
+	}
+	if v, ok := r.Properties[name]; ok {
+		return v.String()
+	}
+	return ""
+}
+
+// Offers reports whether a form offers a topic.
+func (f *Form) Offers(topicID string) bool {
+	for _, t := range f.Topics {
+		if t.ID == topicID {
+			return true
+		}
+	}
+	return false
+}
+
+// Validate checks the input without the database and returns the contact that it asks for. Errors:
+// CodeValidation.
+func (in *SignUpInput) Validate() (*NewContact, error) {
+	c := ContactInput{Email: in.Email, FirstName: in.FirstName, LastName: in.LastName, Properties: in.Properties}
+	for i, id := range in.Topics {
+		canonical, ok := ParseID(id)
+		if !ok {
+			return nil, Invalid(fmt.Sprintf("topics[%d]", i), "must be the id of a topic")
+		}
+		c.Topics = append(c.Topics, TopicChoice{ID: canonical, Subscription: OptIn})
+	}
+	for i, id := range in.Segments {
+		canonical, ok := ParseID(id)
+		if !ok {
+			return nil, Invalid(fmt.Sprintf("segments[%d]", i), "must be the id of a segment")
+		}
+		c.Segments = append(c.Segments, SegmentRef{ID: canonical})
+	}
+	if in.FormID != "" {
+		canonical, ok := ParseID(in.FormID)
+		if !ok {
+			return nil, Invalid("form", "must be the id of a form")
+		}
+		in.FormID = canonical
+	}
+	return c.Validate()
 }

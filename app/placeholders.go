@@ -186,3 +186,33 @@ func fillPlaceholders(s, link string) string {
 	b.WriteString(before)
 	return b.String()
 }
+
+// The variables of templates of confirmations, which declare them as strings: the page that confirms an
+// opt-in, the page that refuses it, and the name of the form, which is empty for an opt-in by API.
+const (
+	ConfirmKey  = "CONFIRM_URL"
+	RefuseKey   = "REFUSE_URL"
+	FormNameKey = "FORM_NAME"
+)
+
+// CheckConfirmation checks that a content declares ConfirmKey and RefuseKey, and names nothing but them
+// and FormNameKey. Errors: CodeValidation for the field.
+func (c *TemplateContent) CheckConfirmation(field string) error {
+	declared := map[string]bool{}
+	for _, v := range c.Variables {
+		if v.Key != ConfirmKey && v.Key != RefuseKey && v.Key != FormNameKey || v.Type != StringProperty {
+			return Invalid(field, "names a template with the variable %s; a confirmation has only the strings %s, %s and %s, so that it holds nothing that a stranger typed", v.Key, ConfirmKey, RefuseKey, FormNameKey)
+		}
+		declared[v.Key] = true
+	}
+	if !declared[ConfirmKey] || !declared[RefuseKey] {
+		return Invalid(field, "must name a template that declares the variables %s and %s", ConfirmKey, RefuseKey)
+	}
+	for _, part := range c.Parts() {
+		err := checkPlaceholders(field, part.Text, "which a confirmation can't hold", func(key string) bool { return declared[key] })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

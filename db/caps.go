@@ -13,6 +13,7 @@ const (
 	CappedTemplates
 	CappedBroadcasts // scheduled or queued
 	CappedBlocks
+	CappedForms
 )
 
 // cappedCounts has a statement for each Capped. Parameters: team, limit.
@@ -22,6 +23,7 @@ var cappedCounts = [...]string{
 	CappedTopics:    `SELECT count(*) FROM (SELECT 1 FROM topics WHERE team_id = ? LIMIT ?) AS rows_open`,
 	CappedTemplates: `SELECT count(*) FROM (SELECT 1 FROM templates WHERE team_id = ? LIMIT ?) AS rows_open`,
 	CappedBlocks:    `SELECT count(*) FROM (SELECT 1 FROM blocks WHERE team_id = ? LIMIT ?) AS rows_open`,
+	CappedForms:     `SELECT count(*) FROM (SELECT 1 FROM forms WHERE team_id = ? LIMIT ?) AS rows_open`,
 	CappedBroadcasts: `SELECT count(*) FROM (SELECT 1 FROM broadcasts WHERE team_id = ? AND status IN ('scheduled', 'queued')
 		LIMIT ?) AS rows_open`,
 }

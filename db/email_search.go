@@ -63,7 +63,7 @@ const (
 const emailFits = `(?4 = '' OR instr(lower(e.sender), ?4) > 0) AND (?5 = '' OR instr(lower(e.sender), ?5) > 0)
 	AND (?6 = '' OR instr(lower(e.subject), ?6) > 0) AND (?7 = '' OR instr(e.tags, ?7) > 0) AND (?8 = '' OR instr(?8, ' ' || e.last_event || ' ') > 0)
 	AND (?9 = '' OR e.key_id = ?9) AND (?10 = '' OR e.source = ?10) AND (?14 = '' OR instr(?14, ' ' || e.last_event || '/' || ` + emailSituation + ` || ' ') > 0)
-	AND (CAST(?15 AS bigint) = 1 OR e.unsent = 0)`
+	AND (CAST(?15 AS bigint) = 1 OR e.unsent = 0) AND e.for_opt_in IS NULL`
 
 // emailGoesTo is the same condition for the envelope.
 const emailGoesTo = `(?11 = '' AND ?12 = '' AND ?13 = '' OR EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = e.id

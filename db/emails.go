@@ -19,7 +19,9 @@ func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
 	if err := tx.insertContent(e); err != nil {
 		return err
 	}
-	tx.publishEvent(e.TeamID, e.ID, "", string(e.LastEvent))
+	if e.ForOptIn == "" {
+		tx.publishEvent(e.TeamID, e.ID, "", string(e.LastEvent))
+	}
 	for n, address := range recipients {
 		if err := tx.Write(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'queued')`, e.ID, n, address); err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
@@ -44,9 +46,9 @@ func (tx *Tx) insertEmailRow(e *app.Email) error {
 		return err
 	}
 	err = tx.Write(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
-		subject, tags, attachments, topic_id, template_id, source, created_at, scheduled_at, last_event, routed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		subject, tags, attachments, topic_id, template_id, source, created_at, scheduled_at, last_event, routed, for_opt_in) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.TeamID, nullText(e.KeyID), e.Relay, e.MessageID, columns[0], columns[1], columns[2], columns[3], columns[4],
-		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), nullText(e.TemplateID), cmp.Or(e.Source, "api"), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent), nullText(e.Routed))
+		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), nullText(e.TemplateID), cmp.Or(e.Source, "api"), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent), nullText(e.Routed), nullText(e.ForOptIn))
 	if err != nil {
 		return fmt.Errorf("insert email: %w", err)
 	}
@@ -103,7 +105,7 @@ var replaceableBy = func() map[app.LastEvent]string {
 }()
 
 const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
-	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.source, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at, e.unsent, e.routed, ` + emailSituation
+	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.source, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at, e.unsent, e.routed, coalesce(e.for_opt_in, ''), ` + emailSituation
 
 // emailSituation selects the app.Situation of an email e.
 const emailSituation = `coalesce((SELECT ` + unitSituation + ` FROM units AS u WHERE u.email_id = e.id), CASE e.relay WHEN 'capture' THEN 'captured' ELSE 'over' END)`
@@ -125,7 +127,7 @@ type emailRow struct {
 func (r *emailRow) dest() []any {
 	e := &r.email
 	return []any{&e.ID, &e.TeamID, &r.key, &e.Relay, &e.MessageID, &r.sender, &r.to, &r.cc, &r.bcc, &r.replyTo,
-		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &e.Source, &r.created, &r.scheduled, &e.LastEvent, &r.contentDeleted, &e.Unsent, &r.routed, &e.Situation}
+		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &e.Source, &r.created, &r.scheduled, &e.LastEvent, &r.contentDeleted, &e.Unsent, &r.routed, &e.ForOptIn, &e.Situation}
 }
 
 func (r *emailRow) finish() (app.Email, error) {
@@ -158,8 +160,8 @@ func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, er
 	return listPage(r, page, func(cursor string) error {
 		return r.Exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, cursor)
 	}, scanEmail,
-		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id < ? AND e.unsent = 0 ORDER BY e.id DESC LIMIT ?`,
-		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? AND e.unsent = 0 ORDER BY e.id LIMIT ?`, teamID)
+		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id < ? AND e.unsent = 0 AND e.for_opt_in IS NULL ORDER BY e.id DESC LIMIT ?`,
+		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? AND e.unsent = 0 AND e.for_opt_in IS NULL ORDER BY e.id LIMIT ?`, teamID)
 }
 
 // EmailRow returns one email of a team as lists show it: without bodies and attachments.

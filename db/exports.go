@@ -167,7 +167,7 @@ func scanMailed(s scanner) (m MailedAddress, err error) { return m, s.Scan(&m.ID
 // MailedBetween returns the recipients of a team's emails in a span.
 func (r *Reader) MailedBetween(teamID string, span Span) ([]MailedAddress, error) {
 	return list(r, scanMailed, `SELECT r.email_id, r.address FROM emails AS e CROSS JOIN recipients AS r ON r.email_id = e.id
-		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? AND e.unsent = 0 ORDER BY e.id, r.n`, teamID, span.After, span.Until)
+		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? AND e.unsent = 0 AND e.for_opt_in IS NULL ORDER BY e.id, r.n`, teamID, span.After, span.Until)
 }
 
 // MailedByBroadcast returns the recipients of the broadcast with the email id prefix
@@ -179,7 +179,7 @@ func (r *Reader) MailedByBroadcast(mails, after string, limit int) ([]MailedAddr
 
 // EmailIDsAfter returns ids of a team's emails.
 func (r *Reader) EmailIDsAfter(teamID, after string, limit int) ([]string, error) {
-	return list(r, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? AND unsent = 0 ORDER BY id LIMIT ?`, teamID, after, limit)
+	return list(r, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? AND unsent = 0 AND for_opt_in IS NULL ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
 // ContactPageEnd returns the last id of the next limit contacts of a team; empty at the

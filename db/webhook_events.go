@@ -63,12 +63,12 @@ func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error
 }
 
 // WebhookEmail returns the part of an email that webhook events contain: its head and its
-// own header fields.
+// own header fields. Confirmations of opt-ins are not found: they have no events.
 func (r *Reader) WebhookEmail(teamID, id string) (app.Email, error) {
 	var row emailRow
 	var headers sql.NullString
 	err := r.Row(`SELECT `+emailColumns+`, c.headers FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
-		WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, append(row.dest(), &headers)...)
+		WHERE e.team_id = ? AND e.id = ? AND e.for_opt_in IS NULL`, []any{teamID, id}, append(row.dest(), &headers)...)
 	if err != nil {
 		return app.Email{}, err
 	}

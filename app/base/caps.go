@@ -22,6 +22,7 @@ var (
 	CapTopics     = Cap{db.CappedTopics, 1000, "topics", "delete one that is not used any more"}
 	CapTemplates  = Cap{db.CappedTemplates, 1000, "templates", "delete one that is not used any more"}
 	CapBlocks     = Cap{db.CappedBlocks, 200, "saved blocks", "delete one that is not used any more"}
+	CapForms      = Cap{db.CappedForms, 200, "sign-up forms", "delete one that is not used any more"}
 	CapBroadcasts = Cap{db.CappedBroadcasts, 100, "broadcasts that are scheduled or queued", "wait until one is sent, or cancel one"}
 )
 

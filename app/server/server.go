@@ -233,6 +233,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Broadcasts = broadcasts.New(b, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
 	s.SignUp = signup.New(b, s.Webhooks, s.Teams, s.Audience, s.Mail)
+	s.SignUp.Resolver = cfg.Resolver
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
 		Announce: func(tx *db.Tx, data webhook.RelaySwitch) error {
@@ -270,6 +271,7 @@ func (s *Server) tick(changed bool) {
 	s.Health.Tick(changed)
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
+		s.SignUp.Tick(changed)
 		s.Jobs.DatabaseChanged()
 	}
 }
@@ -303,6 +305,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.started = true
 	s.Broadcasts.Start()
+	s.SignUp.Start()
 	s.Webhooks.Start()
 	s.Backup.Start()
 	s.Rekey.Start()

@@ -44,6 +44,18 @@ func SuppressionDataOf(s *app.Suppression) SuppressionData {
 	return SuppressionData{ID: s.ID, Email: s.Email, Origin: s.Origin, SourceID: app.TextOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
 }
 
+// OptInDataOf returns the event data of an opt-in.
+func OptInDataOf(o *app.SignUp) OptInData {
+	data := OptInData{ID: o.ID, Email: o.Email, Status: o.Status, FormID: app.TextOrNull(o.FormID), ContactID: app.TextOrNull(o.ContactID), Topics: o.Request.Topics, RequestedAt: app.FormatTime(o.RequestedAt)}
+	if data.Topics == nil {
+		data.Topics = []string{}
+	}
+	if o.Status == app.OptInConfirmed {
+		data.ConfirmedAt = app.FormatTimePtr(o.DecidedAt)
+	}
+	return data
+}
+
 // TopicDataOf returns the event data of a topic.
 func TopicDataOf(name EventName, t *app.Topic) TopicData {
 	return TopicData{

@@ -26,6 +26,9 @@ const (
 	ContactUpdated        EventName = "contact.updated"
 	ContactDeleted        EventName = "contact.deleted"
 	ContactTopicsUpdated  EventName = "contact.topics.updated"
+	ContactOptInRequested EventName = "contact.opt_in_requested"
+	ContactOptInConfirmed EventName = "contact.opt_in_confirmed"
+	FormLimited           EventName = "form.limited"
 	DomainCreated         EventName = "domain.created"
 	DomainUpdated         EventName = "domain.updated"
 	DomainDeleted         EventName = "domain.deleted"
@@ -45,8 +48,8 @@ const (
 func EventNames() []EventName {
 	return []EventName{
 		EmailSent, EmailScheduled, EmailDelivered, EmailDeliveryDelayed, EmailBounced, EmailComplained, EmailOpened, EmailClicked,
-		EmailFailed, EmailSuppressed, ContactCreated, ContactUpdated, ContactDeleted, ContactTopicsUpdated, DomainCreated,
-		DomainUpdated, DomainDeleted, SuppressionAdded, SuppressionRemoved, TopicCreated, TopicUpdated, TopicDeleted,
+		EmailFailed, EmailSuppressed, ContactCreated, ContactUpdated, ContactDeleted, ContactTopicsUpdated,
+		ContactOptInRequested, ContactOptInConfirmed, FormLimited, DomainCreated, DomainUpdated, DomainDeleted, SuppressionAdded, SuppressionRemoved, TopicCreated, TopicUpdated, TopicDeleted,
 		DeliverabilityWarning, DeliverabilityPaused, QuotaWarning, QuotaReached,
 	}
 }
@@ -129,6 +132,28 @@ type ContactData struct {
 type ContactTopicsData struct {
 	Email  string            `json:"email"`
 	Topics []app.TopicChoice `json:"topics"`
+}
+
+// OptInData is the data of contact.opt_in_requested and .opt_in_confirmed.
+type OptInData struct {
+	ID          string          `json:"id"`
+	Email       string          `json:"email"`
+	Status      app.OptInStatus `json:"status"`
+	FormID      *string         `json:"form_id"`    // null: asked for by API
+	ContactID   *string         `json:"contact_id"` // null: not confirmed
+	Topics      []string        `json:"topics"`     // ids: those asked for, or confirmed
+	RequestedAt string          `json:"requested_at"`
+	ConfirmedAt *string         `json:"confirmed_at"`
+}
+
+// FormLimitedData is the data of form.limited: confirmations of a form wait, because more were asked for
+// than are sent in an hour or a day.
+type FormLimitedData struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	PerHour int    `json:"per_hour"`
+	PerDay  int    `json:"per_day"`
+	Waiting int    `json:"waiting"` // at most 100,000
 }
 
 // SuppressionData is the data of suppression.added and .removed.

@@ -203,7 +203,11 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	if blocked.BlocksAll(email.To) && email.Raw == nil || len(open) == 0 {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}
-	charged, err := s.teams.Charge(tx, email, int64(len(open)))
+	charge := s.teams.Charge
+	if email.ForOptIn != "" {
+		charge = s.teams.CheckUncounted
+	}
+	charged, err := charge(tx, email, int64(len(open)))
 	if err != nil {
 		return err
 	}

@@ -9,15 +9,19 @@ package signup
 import (
 	"context"
 	"net/netip"
+	"sync"
 	"time"
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/cache"
+	"mailer/app/kit/window"
 	"mailer/app/rules/brand"
 	"mailer/app/sending/mail"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
+	"mailer/db"
 )
 
 // Service implements forms and opt-ins.
@@ -27,12 +31,52 @@ type Service struct {
 	teams    *teams.Service
 	audience *audience.Service
 	mail     *mail.Service
+
+	// Hosts are the hosts of public pages. New sets those of the server.
+	Hosts Hosts
+	// Resolver looks up whether the domain of an address can receive mail; nil: every domain can. Set
+	// before use.
+	Resolver app.DNSLookup
+	// Disposable are the domains of addresses that forms with RejectDisposable send nothing to. Set before
+	// use.
+	Disposable map[string]bool
+
+	wake        base.Signal // there may be due confirmations
+	domains     *cache.Cache[string, bool]
+	submissions *window.Keyed // of a minute, by form
+	ranges      *window.Keyed // of an hour, by form and range
+	singles     *window.Keyed // of a day, by form
+	due         *cache.Cache[string, int]
+
+	mu      sync.Mutex
+	resting map[db.DueForm]time.Time // forms that send nothing until then
 }
+
+// Hosts are the hosts that serve what teams publish.
+type Hosts interface {
+	// Serves reports whether a host, as in the Host header of a request, serves the pages of a team.
+	Serves(ctx context.Context, host, teamID string) (bool, error)
+	// BaseOf returns the URL of the host, without a final slash, at which the pages of a team are; empty: none.
+	BaseOf(ctx context.Context, teamID string) (string, error)
+}
+
+// Limits of caches, and how long what they hold is used.
+const (
+	maxDomains = 20_000
+	domainTTL  = time.Hour
+	maxDueForm = 1000
+	dueTTL     = 10 * time.Second
+)
 
 // New makes the service.
 func New(b *base.Base, events *webhooks.Service, teams *teams.Service, audience *audience.Service, mail *mail.Service) *Service {
-	return &Service{Base: b, events: events, teams: teams, audience: audience, mail: mail}
+	return &Service{Base: b, events: events, teams: teams, audience: audience, mail: mail, Hosts: serverHosts{b}, wake: base.NewSignal(),
+		domains: cache.New[string, bool](maxDomains, domainTTL), due: cache.New[string, int](maxDueForm, dueTTL),
+		submissions: window.NewKeyed(time.Minute), ranges: window.NewKeyed(time.Hour), singles: window.NewKeyed(24 * time.Hour), resting: map[db.DueForm]time.Time{}}
 }
+
+// Start starts the dispatcher, which sends confirmations. Only the server that leads calls it.
+func (s *Service) Start() { s.Workers.Go(s.dispatch) }
 
 // FormView is what a page shows of a form.
 type FormView struct {
@@ -41,7 +85,8 @@ type FormView struct {
 	Brand  brand.Brand
 	Topics []FormTopic
 	Fields []FormField
-	Closed bool // the team is suspended: the page looks the same, and nothing is sent
+	Closed bool   // the team is suspended: the page looks the same, and nothing is sent
+	Opened string // signed time of the page; Submission repeats it
 }
 
 // FormTopic is a topic that a visitor can choose.
@@ -75,6 +120,7 @@ type Submission struct {
 	AnyTopics bool              // the form showed topics: none chosen means none. false: the preselected ones
 	Proof     string            // solution of a challenge; empty: none
 	Button    string            // token of the page with the button; empty: none
+	Opened    string            // of the FormView that the page was made of; empty: the form is on another page
 	Trap      string            // a field that people do not see
 	Language  string            // of app.Languages, of the page that was shown
 	Text      string            // that was shown
@@ -119,93 +165,4 @@ type Decision struct {
 	Text      string
 	Client    netip.Addr
 	UserAgent string
-}
-
-// The methods below are those of the public pages. host is the Host header of the request.
-
-// FormPage returns what the page of a form shows. Error: CodeNotFound if there is no such form at the
-// host.
-func (s *Service) FormPage(ctx context.Context, host, formID string) (*FormView, error) {
-	return nil, app.NotFound("form")
-}
-
-// NewChallenge returns a challenge for a form. Error: CodeNotFound.
-func (s *Service) NewChallenge(ctx context.Context, host, formID string) (Challenge, error) {
-	return Challenge{}, app.NotFound("form")
-}
-
-// Submit stores a submission of a form. Errors: CodeNotFound; CodeValidation for an address or values
-// that nobody can have; CodeServiceUnavailable.
-func (s *Service) Submit(ctx context.Context, host string, in *Submission) (*Submitted, error) {
-	return nil, app.NotFound("form")
-}
-
-// OptInPage returns what the page of a link in a confirmation shows, and changes nothing. Error:
-// CodeNotFound.
-func (s *Service) OptInPage(ctx context.Context, host, token string) (*OptInView, error) {
-	return nil, app.NotFound("page")
-}
-
-// Confirm confirms an opt-in. A second call changes nothing but Again. Errors: CodeNotFound,
-// CodeValidation.
-func (s *Service) Confirm(ctx context.Context, host, token string, d *Decision) (*OptInView, error) {
-	return nil, app.NotFound("page")
-}
-
-// Refuse refuses an opt-in. Error: CodeNotFound.
-func (s *Service) Refuse(ctx context.Context, host, token string, by app.Visitor) (*OptInView, error) {
-	return nil, app.NotFound("page")
-}
-
-// The methods below are those of the API.
-
-// CreateForm creates a form. Errors: CodeValidation; CodeForbidden if the key may not create it;
-// CodePlanLimitReached.
-func (s *Service) CreateForm(ctx context.Context, key *app.Key, in app.FormInput) (form app.Form, err error) {
-	return form, app.NotFound("form")
-}
-
-// GetForm returns a form of the key's team. Error: CodeNotFound.
-func (s *Service) GetForm(ctx context.Context, key *app.Key, id string) (form app.Form, err error) {
-	return form, app.NotFound("form")
-}
-
-// ListForms returns a page of forms, newest first, and whether there are more.
-func (s *Service) ListForms(ctx context.Context, key *app.Key, page app.Page) (rows []app.Form, more bool, err error) {
-	return nil, false, nil
-}
-
-// UpdateForm changes a form. Errors: CodeNotFound, and those of CreateForm.
-func (s *Service) UpdateForm(ctx context.Context, key *app.Key, id string, patch app.FormPatch) (form app.Form, err error) {
-	return form, app.NotFound("form")
-}
-
-// DeleteForm deletes a form. Its opt-ins stay. Error: CodeNotFound.
-func (s *Service) DeleteForm(ctx context.Context, key *app.Key, id string) error {
-	return app.NotFound("form")
-}
-
-// FormURL returns the address of the page of a form; empty if no host serves it.
-func (s *Service) FormURL(ctx context.Context, form *app.Form) (string, error) { return "", nil }
-
-// StartOptIn starts a confirmed opt-in by API. Errors: CodeValidation; CodeNotFound for topics,
-// segments and the form; CodeConflict for an address that is unsubscribed or refused within a year.
-func (s *Service) StartOptIn(ctx context.Context, key *app.Key, in app.SignUpInput) (out app.SignUp, err error) {
-	return out, app.NotFound("form")
-}
-
-// ListOptIns returns a page of opt-ins of a state, newest first; empty: of all states.
-func (s *Service) ListOptIns(ctx context.Context, key *app.Key, status app.OptInStatus, page app.Page) (rows []app.SignUp, more bool, err error) {
-	return nil, false, nil
-}
-
-// GetOptIn returns an opt-in of the key's team, and its consent record once it is confirmed. Error:
-// CodeNotFound.
-func (s *Service) GetOptIn(ctx context.Context, key *app.Key, id string) (out app.SignUp, consent *app.Consent, err error) {
-	return out, nil, app.NotFound("opt-in")
-}
-
-// ListConsents returns a page of the consents of a contact, newest first. Error: CodeNotFound.
-func (s *Service) ListConsents(ctx context.Context, key *app.Key, contact string, page app.Page) (rows []app.Consent, more bool, err error) {
-	return nil, false, app.NotFound("contact")
 }

@@ -43,6 +43,9 @@ func sampleData(name webhook.EventName, teamID string, now time.Time) any {
 		if name == webhook.ContactTopicsUpdated {
 			return webhook.ContactTopicsData{Email: sampleRecipient, Topics: []app.TopicChoice{{ID: app.NewID(), Subscription: app.OptOut}}}
 		}
+		if name == webhook.ContactOptInRequested || name == webhook.ContactOptInConfirmed {
+			return sampleOptIn(name, now)
+		}
 		c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: sampleRecipient, FirstName: "Ann", LastName: "Example", CreatedAt: now, UpdatedAt: now}
 		return webhook.ContactDataOf(&c, []string{app.NewID()})
 	case "domain":
@@ -56,6 +59,8 @@ func sampleData(name webhook.EventName, teamID string, now time.Time) any {
 		return webhook.TopicDataOf(name, &t)
 	case "relay":
 		return webhook.RelaySwitch{Region: app.DefaultRegion, From: app.DefaultRegion, To: app.DefaultRegion + "/reserve", Reason: "an operator switched to it", At: app.FormatTime(now)}
+	case "form":
+		return webhook.FormLimitedData{ID: app.NewID(), Name: "Newsletter", PerHour: app.MaxConfirmationsPerHour, PerDay: app.DefaultConfirmationsPerDay, Waiting: 12}
 	case "quota":
 		p := plan.Plan{Name: plan.Pro, Since: plan.DayStart(now)}
 		return p.PeriodQuota(p.Included(), now)
@@ -65,6 +70,15 @@ func sampleData(name webhook.EventName, teamID string, now time.Time) any {
 		judged = reputation.Judgement{State: reputation.GuardrailPaused, Window: reputation.WindowDay, Rates: reputation.Outcome{Sent: 1000, HardBounced: 60}}
 	}
 	return judged.Data(teamID, false)
+}
+
+// sampleOptIn returns the data of a made-up event of an opt-in.
+func sampleOptIn(name webhook.EventName, now time.Time) webhook.OptInData {
+	o := app.SignUp{ID: app.NewID(), FormID: app.NewID(), Email: sampleRecipient, Status: app.OptInPending, Request: app.SignUpRequest{Topics: []string{app.NewID()}}, RequestedAt: now}
+	if name == webhook.ContactOptInConfirmed {
+		o.Status, o.ContactID, o.DecidedAt = app.OptInConfirmed, app.NewID(), now
+	}
+	return webhook.OptInDataOf(&o)
 }
 
 const sampleRecipient = "recipient@example.com"
