@@ -3,6 +3,7 @@ package db
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -112,10 +113,10 @@ func (tx *Tx) DeleteCertificateState(host string) error {
 	return err
 }
 
-// TrackingHosts returns the tracking hosts with a working DNS record. They belong to
-// verified domains, or had a certificate before, because links in old mail still point to
-// them.
-func (r *Reader) TrackingHosts() (hosts []string, err error) {
+// TenantHosts returns the tracking hosts and own hosts for pages with a working DNS record. Tracking
+// hosts belong to verified domains, or had a certificate before, because links in old mail still point
+// to them.
+func (r *Reader) TenantHosts() (hosts []string, err error) {
 	_, err = list(r, func(s scanner) (none struct{}, err error) {
 		var d app.Domain
 		var checks sql.NullString
@@ -134,5 +135,11 @@ func (r *Reader) TrackingHosts() (hosts []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the hosts of tracked links: %w", err)
 	}
-	return hosts, nil
+	own, err := r.PagesHosts()
+	for i := range own {
+		if own[i].PointsHere && !slices.Contains(hosts, own[i].Name) {
+			hosts = append(hosts, own[i].Name)
+		}
+	}
+	return hosts, err
 }

@@ -68,8 +68,8 @@ var cachedTables = map[string]string{
 
 var uncachedTables = strings.Fields(`account_texts aged attachment_pieces attachments attempts audit_logs blocks broadcast_blocks broadcast_clicks broadcast_contents
 	broadcast_languages broadcast_links broadcast_recipients broadcasts captures certificate_states certificates choice_news contents deliveries devices dns_credentials dns_published doubts
-	emails events feedback former_addresses former_envelopes idempotency image_pieces images import_errors import_pieces imports invitation_mails invitations
-	leftovers logos mail_counts members memberships nodes passkeys properties provider_ids raw_pieces recipients recovery_codes
+	emails events feeds feedback former_addresses former_envelopes idempotency image_pieces images import_errors import_pieces imports invitation_mails invitations issues
+	leftovers logos mail_counts members memberships nodes pages_hosts passkeys properties provider_ids raw_pieces recipients recovery_codes
 	relay_states relay_troubles relay_usage request_logs schema_versions segments sessions sign_in_codes state team_backlogs team_days
 	template_blocks template_versions templates too_young totp units users versions webhook_attempts webhook_event_counts webhook_events webhook_terms`)
 

@@ -53,6 +53,7 @@ var maxColumnBytes = map[string]int{
 	"invitations.mailed":           32, // a hash
 	"keys.made_by":                 idLength,
 	"keys.public":                  keywordLength,
+	"pages_hosts.name":             mailbox.MaxDomain,
 	"passkeys.credential_id":       1023, // Web Authentication Level 3, 4
 	"properties.key":               app.MaxPropertyKey,
 	"provider_ids.id":              128,                   // feedback.ProviderIDIn

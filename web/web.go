@@ -8,6 +8,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"strings"
 	"time"
@@ -67,7 +68,7 @@ func New(cfg Config) *rest.Handler {
 func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	s := cfg.Server
 	h := rest.New(rest.Config{
-		Keys: s.Teams, Sessions: s.Accounts, ExportLog: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneHost: cfg.OneHost, PagesHost: cfg.PagesHost, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Teams, Sessions: s.Accounts, ExportLog: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneHost: cfg.OneHost, PagesHost: cfg.PagesHost, OwnPagesHost: ownPagesHost(s), RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, LogFaultsOnly: s.RequestLog.Off, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Unsupported: refuseUnsupported,
 		DocumentVersion: func() string { return strings.Join(s.Domains.Regions(), " ") },
 		RequestLog:      requestLog{s.RequestLog},
@@ -81,6 +82,14 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	h.OnDocument(func(doc *openapi.Document) { documentWebhooks(h, doc) })
 	h.ServeDocument()
 	return h
+}
+
+// ownPagesHost returns rest.Config.OwnPagesHost of a server.
+func ownPagesHost(s *server.Server) func(ctx context.Context, host string) bool {
+	if s.PageHosts == nil { // a server without parts, for its document
+		return nil
+	}
+	return s.PageHosts.IsPagesHost
 }
 
 // addRoutes adds the routes of the API.
@@ -134,7 +143,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		account.MemberRoutes{Service: s.Accounts},
 		account.InvitationRoutes{Service: s.Accounts},
 		account.OwnInvitationRoutes{Service: s.OwnInvitations},
-		account.TeamRoutes{Service: s.Teams, Retention: s.Retention},
+		account.TeamRoutes{Service: s.Teams, Retention: s.Retention, Hosts: s.PageHosts},
 		account.BrandRoutes{Service: s.Brands, BaseURL: h.BaseURL()},
 		account.PasskeyRoutes{Service: s.Passkeys},
 	} {

@@ -45,6 +45,7 @@ import (
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/images"
+	"mailer/app/tenants/pagehosts"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 	"mailer/db"
@@ -149,6 +150,7 @@ type Server struct {
 	// OwnInvitations are invitations that signed-in people accept.
 	OwnInvitations *accounts.OwnInvitations
 	Domains        *domains.Service
+	PageHosts      *pagehosts.Service
 	Images         *images.Service
 	Audience       *audience.Service
 	Imports        *audience.Imports
@@ -218,7 +220,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.NewDKIMKey != nil {
 		s.Domains.NewKey = cfg.NewDKIMKey
 	}
-	s.Images = images.New(b, s.Teams, cfg.Memory)
+	s.PageHosts = pagehosts.New(b, cfg.Resolver)
+	s.Images = images.New(b, s.Teams, s.PageHosts, cfg.Memory)
 	s.Audience = audience.New(b, s.Webhooks, s.Teams)
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
@@ -252,7 +255,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.RequestLog = requestlog.New(b, cfg.NoRequestLog)
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains, s.Images)
-	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
+	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, PageHosts: s.PageHosts, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)

@@ -24,7 +24,8 @@ CREATE TABLE pages_hosts (
   name       TEXT NOT NULL PRIMARY KEY, -- lower-case A-labels, below a verified domain of the team
   team_id    TEXT NOT NULL UNIQUE REFERENCES teams (id) ON DELETE CASCADE,
   points_here INTEGER NOT NULL DEFAULT 0 CHECK (points_here IN (0, 1)), -- the last check of its DNS record
-  checked_at INTEGER,
+  detail     TEXT,    -- what that check found instead, and what to change; NULL: nothing
+  checked_at INTEGER, -- NULL: never
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -9,6 +9,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/operate/retention"
 	"mailer/app/rules/brand"
+	"mailer/app/tenants/pagehosts"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
@@ -24,7 +25,19 @@ type team struct {
 	SecondFactorRequired bool        `json:"second_factor_required" doc:"People reach the team only with a second factor"`
 	KeepContent          *string     `json:"keep_content" doc:"How long bodies, attachments and captured messages of finished emails are kept, as mailer teams set-retention takes it; null: as long as the server keeps them"`
 	KeepEmails           *string     `json:"keep_emails" doc:"The same of finished emails as a whole"`
+	PagesHost            *pagesHost  `json:"pages_host" doc:"The team's own host for forms, archives and images; null: none"`
 	CreatedAt            string      `json:"created_at" format:"date-time"`
+}
+
+// pagesHost is the own host of a team with its DNS record.
+type pagesHost struct {
+	_          struct{} `nullable:"true"`
+	Name       string   `json:"name" example:"news.example.com"`
+	RecordType string   `json:"record_type" enum:"CNAME" doc:"Of the DNS record to publish at name"`
+	Value      string   `json:"value" doc:"Of the DNS record"`
+	PointsHere bool     `json:"points_here" doc:"The last check found the record. Links to pages use the host from then on, and its certificate is obtained"`
+	Detail     string   `json:"detail,omitempty" doc:"What the last check found instead, and what to change"`
+	CheckedAt  *string  `json:"checked_at" format:"date-time" doc:"null: never. Each minute for three days or until the record is found, then each hour"`
 }
 
 // hostedPage is what a team changes of its hosted pages.
@@ -53,6 +66,7 @@ type updateTeamRequest struct {
 	SecondFactorRequired *bool                   `json:"second_factor_required,omitempty" doc:"Who turns it on must have a second factor"`
 	KeepContent          rest.Change[string]     `json:"keep_content,omitempty" doc:"As mailer teams set-retention takes it; null: as the server"`
 	KeepEmails           rest.Change[string]     `json:"keep_emails,omitempty" doc:"As keep_content"`
+	PagesHost            rest.Change[string]     `json:"pages_host,omitempty" maxLength:"254" doc:"A host name below a verified domain of the team, which no other team has; null: none" example:"news.example.com"`
 }
 
 type teamOutput struct{ Body team }
@@ -61,6 +75,7 @@ type teamOutput struct{ Body team }
 type TeamRoutes struct {
 	Service   *teams.Service
 	Retention *retention.Service
+	Hosts     *pagehosts.Service
 }
 
 // Add adds the routes to a handler.
@@ -103,8 +118,11 @@ func (r TeamRoutes) update(ctx context.Context, key *app.Key, _ *struct{}, b *up
 	}
 	page := app.Change[brand.Page]{Set: b.Page.Set, Value: b.Page.Value.checked()}
 	t, err := r.Service.UpdateTeamSettings(ctx, key, teams.SettingsChange{
-		Name: b.Name, LogoURL: app.Change[string](b.LogoURL), Page: page, SecondFactor: b.SecondFactorRequired,
+		Name: b.Name, LogoURL: app.Change[string](b.LogoURL), Page: page, SecondFactor: b.SecondFactorRequired, PagesHost: app.Change[string](b.PagesHost),
 	})
+	if err == nil && b.PagesHost.Set {
+		r.Hosts.Changed(key.TeamID)
+	}
 	if err == nil && keep != (retention.Change{}) {
 		_, err = r.Retention.SetTeam(ctx, key.TeamID, keep)
 	}
@@ -119,10 +137,23 @@ func (r TeamRoutes) shown(ctx context.Context, t *teams.Settings) (*teamOutput, 
 	if err != nil {
 		return nil, err
 	}
+	host, err := r.Hosts.Get(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
 	return &teamOutput{team{
-		Object: "team", ID: t.ID, Name: t.Name, LogoURL: base.TextOrNull(t.LogoURL), Page: hostedPageOf(t.Page), SecondFactorRequired: t.SecondFactor,
+		PagesHost: pagesHostOf(host),
+		Object:    "team", ID: t.ID, Name: t.Name, LogoURL: base.TextOrNull(t.LogoURL), Page: hostedPageOf(t.Page), SecondFactorRequired: t.SecondFactor,
 		KeepContent: keptOrNull(own.Content), KeepEmails: keptOrNull(own.Emails), CreatedAt: app.FormatTime(t.CreatedAt),
 	}}, nil
+}
+
+// pagesHostOf returns the shape of an own host; nil: none.
+func pagesHostOf(h *pagehosts.Host) *pagesHost {
+	if h == nil {
+		return nil
+	}
+	return &pagesHost{Name: h.Name, RecordType: string(app.DNSCNAME), Value: h.Target, PointsHere: h.PointsHere, Detail: h.Detail, CheckedAt: app.FormatTimePtr(h.CheckedAt)}
 }
 
 // checked converts the page for its service, which checks it.

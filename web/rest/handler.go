@@ -56,6 +56,9 @@ type Config struct {
 	OneHost bool
 	// PagesHost is a host under which only routes with AnyHost answer, whatever OneHost is; empty: none.
 	PagesHost string
+	// OwnPagesHost reports whether a host is the own host of a team for pages, where the same holds;
+	// nil: none is.
+	OwnPagesHost func(ctx context.Context, host string) bool
 	// RateLimit is the number of requests per second for each key; 0: no limit, and no ratelimit
 	// headers.
 	RateLimit int
@@ -96,6 +99,7 @@ type Handler struct {
 	host            string // of baseURL
 	oneHost         bool
 	pagesHost       string
+	ownPagesHost    func(ctx context.Context, host string) bool
 	now             func() time.Time
 	limits          Limits
 	doc             *openapi.Document
@@ -138,6 +142,7 @@ func New(cfg Config) *Handler {
 		logFaultsOnly:   cfg.LogFaultsOnly,
 		oneHost:         cfg.OneHost,
 		pagesHost:       cfg.PagesHost,
+		ownPagesHost:    cfg.OwnPagesHost,
 		baseURL:         strings.TrimRight(cfg.BaseURL, "/"),
 		now:             cfg.Now,
 		limits:          cfg.Limits,

@@ -165,7 +165,7 @@ func (s *Service) load(ctx context.Context) error {
 
 // read reads the hosts and the states of their certificates.
 func (s *Service) read(ctx context.Context) error {
-	found, err := db.Get(ctx, s.DB, (*db.Reader).TrackingHosts)
+	found, err := db.Get(ctx, s.DB, (*db.Reader).TenantHosts)
 	if err != nil {
 		return err
 	}
@@ -223,10 +223,10 @@ func (s *Service) States(ctx context.Context) ([]db.CertificateState, error) {
 }
 
 // setHosts sets the hosts that may have a certificate: those of the configuration and the given
-// tracking hosts. gone reports whether a host was removed.
-func (s *Service) setHosts(tracking []string) (removed bool) {
+// hosts of teams. gone reports whether a host was removed.
+func (s *Service) setHosts(tenants []string) (removed bool) {
 	now := map[string]bool{}
-	for _, host := range slices.Concat(s.cfg.hosts, tracking) {
+	for _, host := range slices.Concat(s.cfg.hosts, tenants) {
 		if name, ok := hostName(host); ok {
 			now[name] = true
 		}
@@ -320,9 +320,9 @@ func rank(first []string, host string) int {
 	return len(first)
 }
 
-// refresh reads the tracking hosts.
+// refresh reads the hosts of teams.
 func (s *Service) refresh() {
-	found, err := db.Get(s.Claiming, s.DB, (*db.Reader).TrackingHosts)
+	found, err := db.Get(s.Claiming, s.DB, (*db.Reader).TenantHosts)
 	if err != nil {
 		s.LogUnlessUnavailable("read which hosts need certificates", err)
 		return

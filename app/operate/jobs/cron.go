@@ -36,6 +36,7 @@ func (s *Service) allJobs() []cronJob {
 		{time.Minute, "note the time for the next server", s.noteClock},
 		{time.Minute, "sweep up what a wake-up missed", s.sweepIfChanged},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},
+		{time.Minute, "check own hosts for pages in the DNS", s.pageHosts.CheckDue},
 		{time.Minute, "look for mail that no relay is there for", s.delivery.ReportUnroutable},
 		{time.Minute, "put recipients of new mail into their index", s.mail.Search.IndexRecipients},
 		{time.Minute, "store when reports came in", s.reports.StoreUses},

@@ -24,11 +24,12 @@ var erasedColumns = strings.Fields(`attempts.conversation attempts.detail audit_
 
 // otherColumns hold no address of a contact: names and ids of tables or columns.
 var otherColumns = strings.Fields(`
-	certificate_states certificates changes dkim_keys dns_credentials dns_published domains logos nodes origin relay_states relays schema_versions settings teams writes state
+	certificate_states certificates changes dkim_keys dns_credentials dns_published domains feeds issues logos nodes origin pages_hosts relay_states relays schema_versions settings teams writes state
 	devices invitation_mails invitations memberships passkeys recovery_codes sessions sign_in_codes totp users
 	id team_id email_id broadcast_id block_id version_id key_id user_id topic_id template_id segment_id contact_id import_id webhook_id event_id attachment_id owner_id recipient_id domain_id
 	source_id aged_id current_id published_id actor_type actor actor_id kind type status state outcome origin source relay region domain subscription visibility permission
 	role method route scope webhook_scope hash address created_at error message settled held property topics events mails bound owner name language recipient_language content_syntax template_syntax
+	topics.topic_archive
 	image_id images.sizes image_pieces.content
 	emails.message_id emails.tags emails.last_event contents.unsubscribe contents.tracking contents.insights attachments.content_type attachments.content_id
 	account_texts.sealed erasures.addresses webhooks.secrets units.stood units.signature units.part recipients.queue emails.routed suppressions.address contacts.address choices.address

@@ -21,6 +21,7 @@ import (
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/images"
+	"mailer/app/tenants/pagehosts"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 )
@@ -31,6 +32,7 @@ type Dependencies struct {
 	Teams      *teams.Service
 	Accounts   *accounts.Service
 	Domains    *domains.Service
+	PageHosts  *pagehosts.Service
 	Images     *images.Service
 	Audience   *audience.Service
 	Mail       *mail.Service
@@ -48,6 +50,7 @@ type Service struct {
 	teams      *teams.Service
 	accounts   *accounts.Service
 	domains    *domains.Service
+	pageHosts  *pagehosts.Service
 	images     *images.Service
 	audience   *audience.Service
 	mail       *mail.Service
@@ -67,7 +70,7 @@ type Service struct {
 
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
-	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, images: o.Images, audience: o.Audience, mail: o.Mail,
+	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, pageHosts: o.PageHosts, images: o.Images, audience: o.Audience, mail: o.Mail,
 		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s

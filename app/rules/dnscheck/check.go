@@ -49,6 +49,12 @@ func Check(ctx context.Context, d *app.Domain, needs app.RelayNeeds, trackingTar
 	return checks
 }
 
+// PointsTo looks up whether a host leads to a target host by a CNAME, or has its addresses.
+func PointsTo(ctx context.Context, host, target string, ask app.DNSLookup) app.RecordCheck {
+	c := &checker{domain: &app.Domain{Name: host}, org: app.OrganizationalDomain(host), ask: ask, left: maxCheckLookups, asked: map[dnsQuestion]asked{}}
+	return c.check(ctx, app.DNSRecord{Record: app.RecordTracking, Name: host, Type: string(app.DNSCNAME), Value: target}, 0)
+}
+
 // checker is one check of one domain.
 type checker struct {
 	domain *app.Domain

@@ -20,6 +20,7 @@ import (
 	"mailer/app/kit/cache"
 	"mailer/app/kit/membudget"
 	"mailer/app/rules/picture"
+	"mailer/app/tenants/pagehosts"
 	"mailer/app/tenants/teams"
 	"mailer/db"
 )
@@ -34,14 +35,15 @@ var bounds = &picture.Bounds{Bytes: app.MaxImageFile, Side: app.MaxImageSide, Pi
 type Service struct {
 	*base.Base
 	teams  *teams.Service
+	pages  *pagehosts.Service
 	served *cache.Cache[string, served] // by name
 	hosts  *cache.Cache[string, []host] // by team
 	pieces *cache.Bytes                 // of images
 }
 
 // New makes the service. memory is what the process may use, in bytes; 0: unlimited.
-func New(base *base.Base, teams *teams.Service, memory int64) *Service {
-	return &Service{Base: base, teams: teams,
+func New(base *base.Base, teams *teams.Service, pages *pagehosts.Service, memory int64) *Service {
+	return &Service{Base: base, teams: teams, pages: pages,
 		served: cache.New[string, served](maxServed, servedTTL),
 		hosts:  cache.New[string, []host](maxServed, servedTTL),
 		pieces: cache.NewBytes(membudget.Scale(memory, maxCachedBytes)),

@@ -121,7 +121,8 @@ func (s *Service) serves(ctx context.Context, name string, onBase bool, image *a
 			return true, nil
 		}
 	}
-	return false, nil
+	owner, err := s.pages.TeamAt(ctx, name)
+	return owner != "" && owner == image.TeamID, err
 }
 
 // hostsOf returns the tracking hosts of a team, oldest domain first.
@@ -146,7 +147,7 @@ func (f *File) Piece(ctx context.Context, n int) ([]byte, error) {
 }
 
 // BaseOf returns the URL, without a path, of the host at which mail of a team shows its images: a
-// tracking host of the team, the pages host, or the base URL; empty if no host serves them. It is a
+// tracking host of the team, its own host for pages, the pages host, or the base URL; empty if no host serves them. It is a
 // function of the image, since that of the base URL serves only some.
 func (s *Service) BaseOf(ctx context.Context, teamID string) (func(*app.Image) string, error) {
 	hosts, err := s.hostsOf(ctx, teamID)
@@ -160,8 +161,11 @@ func (s *Service) BaseOf(ctx context.Context, teamID string) (func(*app.Image) s
 			break
 		}
 	}
-	at := ""
-	if name != "" {
+	at, err := s.pages.OwnBase(ctx, teamID)
+	if err != nil {
+		return nil, err
+	}
+	if name != "" && (at == "" || name != s.Settings.PagesHost) {
 		at = withHost(s.Settings.BaseURL, name)
 	}
 	return func(i *app.Image) string {

@@ -6,6 +6,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/rules/brand"
+	"mailer/app/tenants/pagehosts"
 	"mailer/db"
 )
 
@@ -18,6 +19,7 @@ type SettingsChange struct {
 	LogoURL      app.Change[string]     // null or empty: no logo
 	Page         app.Change[brand.Page] // null: default
 	SecondFactor *bool
+	PagesHost    app.Change[string] // null or empty: none
 }
 
 // TeamSettings returns the settings of a team. Error: CodeNotFound.
@@ -37,9 +39,10 @@ func (s *Service) settings(r *db.Reader, teamID string) (t Settings, err error) 
 }
 
 // UpdateTeamSettings changes the settings of a team. Errors: CodeValidation, CodeNotFound,
-// CodeConflict if a person without a second factor requires one.
+// CodeConflict if a person without a second factor requires one, and for the pages host of another
+// team.
 func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change SettingsChange) (t Settings, err error) {
-	if err := change.check(); err != nil {
+	if err := change.check(&s.Settings); err != nil {
 		return t, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -61,6 +64,11 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 		}
 		if change.Page.Set {
 			if t.Page, err = checkPage(tx, t.ID, &change.Page.Value); err != nil {
+				return err
+			}
+		}
+		if change.PagesHost.Set {
+			if err := pagehosts.Set(ctx, tx, t.ID, change.PagesHost.Value); err != nil {
 				return err
 			}
 		}
@@ -111,7 +119,7 @@ func checkMayRequireFactor(r *db.Reader, key *app.Key, before, after *Settings) 
 	return err
 }
 
-func (c *SettingsChange) check() error {
+func (c *SettingsChange) check(own *base.Settings) (err error) {
 	if c.Name != nil {
 		name, err := CheckName("name", *c.Name)
 		if err != nil {
@@ -119,7 +127,10 @@ func (c *SettingsChange) check() error {
 		}
 		c.Name = &name
 	}
-	return nil
+	if c.PagesHost.Value != "" {
+		c.PagesHost.Value, err = pagehosts.Parse(own, c.PagesHost.Value)
+	}
+	return err
 }
 
 func auditedSettings(t *Settings) map[string]any {
