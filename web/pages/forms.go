@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"net/http"
@@ -167,7 +168,7 @@ func formPage(v *signup.FormView, t *pageText, d *draft) *hostedPage {
 	} else {
 		page.status, page.Listed = http.StatusUnprocessableEntity, false
 	}
-	form := formMarkup{text: t.signUp, draft: d, topics: v.Topics, fields: v.Fields}
+	form := formMarkup{text: t.signUp, draft: d, topics: v.Topics, fields: v.Fields, opened: cmp.Or(d.entered.value(openedInput), v.Opened)}
 	page.Form = form.signUp()
 	if len(page.Form) > maxPage-len(pageStyle)-len(formStyle)-len(page.Theme.style)-1<<10 {
 		form.short = true

@@ -109,7 +109,7 @@ func (e entries) submission(v *signup.FormView) *signup.Submission {
 	_, shown := e[topicsInput]
 	return &signup.Submission{
 		Email: e.value(emailInput), Values: e.values(v.Fields), Topics: e.topics(v.Topics), AnyTopics: shown,
-		Proof: e.value(proofInput), Button: e.value(buttonInput), Trap: e.value(trapInput),
+		Proof: e.value(proofInput), Button: e.value(buttonInput), Trap: e.value(trapInput), Opened: e.value(openedInput),
 	}
 }
 

@@ -9,13 +9,8 @@ import (
 	"mailer/web/rest/openapi"
 )
 
-// documentForm documents what a route of a form or of a confirmation takes and answers. Preflights are no
-// operations of the API: only browsers send them.
+// documentForm documents what a route of a form or of a confirmation takes and answers.
 func documentForm(doc *openapi.Document, op *openapi.Operation) {
-	if op.Method == http.MethodOptions {
-		delete(doc.Paths[op.Path], "options")
-		return
-	}
 	text := &openapi.MediaType{Schema: &openapi.Schema{Type: openapi.TypeString}}
 	page := map[string]*openapi.MediaType{"text/html": text}
 	ok := page
@@ -73,7 +68,7 @@ func signUpBody(doc *openapi.Document, path string) *openapi.RequestBody {
 	inputs := func(name string) *openapi.Schema {
 		return &openapi.Schema{Type: openapi.TypeObject, Description: fields, Properties: map[string]*openapi.Schema{
 			emailInput: text("The address to sign up"), name: topics, proofInput: text("The solution of a challenge"),
-			buttonInput: text("The token of a button"), trapInput: text("People leave it empty"),
+			buttonInput: text("The token of a button"), openedInput: text("The token of the page of the form, which has it in a hidden input"), trapInput: text("People leave it empty"),
 		}}
 	}
 	return &openapi.RequestBody{Content: map[string]*openapi.MediaType{

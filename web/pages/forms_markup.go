@@ -17,6 +17,7 @@ const (
 	topicsInput   = "topics[]"
 	proofInput    = "proof"
 	buttonInput   = "form-button"
+	openedInput   = "form-opened"
 	trapInput     = "website-url"
 	decisionInput = "opt-in-decision"
 )
@@ -71,12 +72,16 @@ type formMarkup struct {
 	draft  *draft
 	topics []signup.FormTopic
 	fields []signup.FormField
-	short  bool // topics without descriptions
+	opened string // signed time of the page
+	short  bool   // topics without descriptions
 }
 
 // signUp returns the form of a form's page. data-page has the script submit it as a page does.
 func (f *formMarkup) signUp() markup {
 	out := f.warning() + "<form method=\"post\" accept-charset=\"utf-8\" data-page=\"form\">\n"
+	if f.opened != "" {
+		out += hidden(openedInput, f.opened)
+	}
 	out += f.input(-1, emailInput, escaped(f.text.email), "email", "autocomplete", "email", "maxlength", strconv.Itoa(maxAddress), "required ", "")
 	out += f.inputs() + f.picks()
 	out += `<div class="trap" aria-hidden="true"><label for="trap">` + escaped(f.text.trap) + "</label>" +

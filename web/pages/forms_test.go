@@ -88,7 +88,7 @@ func newSignUpServer(t *testing.T) *signUpServer {
 	topics := []signup.FormTopic{{ID: newsID, Name: "News", Description: "Each Monday", Preselected: true}, {ID: offerID, Name: "Offers"}}
 	fields := []signup.FormField{{Name: "first_name", Label: "First name"}, {Name: "age", Label: "Age", Number: true, Required: true}}
 	f := &fakeSignUps{
-		form: signup.FormView{Team: "ACME", Topics: topics, Fields: fields, Form: app.Form{ID: formID,
+		form: signup.FormView{Team: "ACME", Opened: "open", Topics: topics, Fields: fields, Form: app.Form{ID: formID,
 			FormDefinition: app.FormDefinition{Confirm: app.DoubleOptIn, AllowedOrigins: []string{"https://shop.example", "http://localhost:8080"}}}},
 		optIn: signup.OptInView{Team: "ACME", Email: "ann@example.org", Status: app.OptInPending, Topics: topics,
 			Fields: []signup.FilledField{{FormField: fields[0], Value: "Ann"}, {FormField: fields[1], Value: "41"}}},
@@ -196,7 +196,7 @@ func TestFormPage(t *testing.T) {
 	}
 	_, news := in["topics[]"+newsID]["checked"]
 	_, offers := in["topics[]"+offerID]["checked"]
-	if trap := in[trapInput]; !news || offers || in["topics[]"] == nil || trap["tabindex"] != "-1" || trap["autocomplete"] != "off" {
+	if trap := in[trapInput]; in["form-opened"]["value"] != "open" || !news || offers || in["topics[]"] == nil || trap["tabindex"] != "-1" || trap["autocomplete"] != "off" {
 		t.Errorf("topics and trap: %v", in)
 	}
 	script := nodes(t, w.Body.Bytes())["script"]
@@ -264,7 +264,7 @@ func TestSubmission(t *testing.T) {
 		"no topics shown":    {"email=a@example.org", "", signup.Submission{Email: "a@example.org", Values: none}},
 		"none chosen":        {"email=a@example.org&topics[]=", "", signup.Submission{Email: "a@example.org", Values: none, AnyTopics: true}},
 		"foreign topic":      {"email=a@example.org&topics[]=" + formID, "", signup.Submission{Email: "a@example.org", Values: none, AnyTopics: true}},
-		"tokens":             {"email=a&proof=p.1&form-button=b&website-url=spam", "", signup.Submission{Email: "a", Values: none, Proof: "p.1", Button: "b", Trap: "spam"}},
+		"tokens":             {"email=a&proof=p.1&form-button=b&website-url=spam&form-opened=o", "", signup.Submission{Email: "a", Values: none, Proof: "p.1", Button: "b", Trap: "spam", Opened: "o"}},
 		"empty":              {"", "", signup.Submission{Values: none}},
 		"not UTF-8, and NUL": {"email=%ff&first_name=a%00b", "", signup.Submission{Email: "\ufffd", Values: map[string]string{"first_name": "ab", "age": ""}}},
 		"JSON":               {`{"email":"a@example.org","age":4.5,"first_name":null,"topics":["` + newsID + `"],"proof":"p.1"}`, asJSON, signup.Submission{Email: "a@example.org", Values: map[string]string{"first_name": "", "age": "4.5"}, Topics: []string{newsID}, AnyTopics: true, Proof: "p.1"}},
@@ -344,7 +344,7 @@ func TestSubmitErrors(t *testing.T) {
 	} {
 		s := newSignUpServer(t)
 		s.err = app.Invalid(tt.refused, "is s3cret")
-		w := s.ask("POST", "/f/"+formID, tt.body+"&topics[]=&topics[]="+offerID)
+		w := s.ask("POST", "/f/"+formID, tt.body+"&form-opened=before&topics[]=&topics[]="+offerID)
 		s.want(w, 422, `role="alert"`, "Please check what you entered")
 		if strings.Contains(w.Body.String(), "s3cret") {
 			t.Errorf("%s: the page shows the text of the error", name)
@@ -373,7 +373,7 @@ func TestSubmitErrors(t *testing.T) {
 		}
 		_, news := in["topics[]"+newsID]["checked"]
 		_, offers := in["topics[]"+offerID]["checked"]
-		if news || !offers || strings.Contains(tt.body, "Ann") && in["first_name"]["value"] != "Ann" {
+		if in["form-opened"]["value"] != "before" || news || !offers || strings.Contains(tt.body, "Ann") && in["first_name"]["value"] != "Ann" {
 			t.Errorf("%s: what was entered is lost: %v", name, in)
 		}
 		s.want(s.ask("POST", "/f/"+formID, "{}", asJSON), 422, `"errors":[{"field":"`)

@@ -83,6 +83,9 @@ func (h *Handler) add(rt *Route, op *openapi.Operation, types operationTypes, ca
 	e := &endpoint{h: h, rt: rt, op: op, in: inputPlanOf(types.input), body: types.body, out: outputPlanOf(types.output), call: call}
 	e.out.setStatus(op)
 	h.route(e)
+	if op.Method == http.MethodOptions {
+		return op // only browsers send preflights: they are no operations of the document
+	}
 	h.OnDocument(func(doc *openapi.Document) {
 		e.in.document(doc.Components.Schemas, op)
 		e.out.document(doc.Components.Schemas, op)

@@ -83,7 +83,9 @@ func (h *Handler) route(e *endpoint) {
 		panic("two operations have the id " + op.OperationID)
 	}
 	tree.Handle(op.Method, paramReplacer.Replace(op.Path), run)
-	h.operations[op.OperationID] = &Operation{Operation: op, Route: rt, run: run}
+	if op.Method != http.MethodOptions { // see add
+		h.operations[op.OperationID] = &Operation{Operation: op, Route: rt, run: run}
+	}
 	if !slices.Contains(h.methods, op.Method) {
 		h.methods = append(h.methods, op.Method)
 		slices.Sort(h.methods)
