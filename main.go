@@ -38,6 +38,7 @@ import (
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/tracking"
 	"mailer/app/sending/delivery"
+	"mailer/app/sending/signup"
 	"mailer/app/server"
 	"mailer/db"
 	"mailer/db/engine"
@@ -90,6 +91,7 @@ type options struct {
 	cli.StoreFlags
 	asJSON                          bool
 	baseURL, mode, pagesHost        string
+	disposable                      string // file
 	relays, snsTopics, webhookAllow []string
 	fetchAllow                      []string
 	maxAttachments, maxImages       int64
@@ -168,6 +170,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
 	cli.BytesFlag(f, &o.maxImages, "max-images", app.DefaultMaxImages, "maximum bytes of all images of a team, like 1GiB; in cloud mode the plan sets it")
+	f.StringVar(&o.disposable, "disposable-domains", "", "file with disposable domains, one a line, to whose addresses sign-up forms with reject_disposable send nothing")
 	f.StringVar(&o.pagesHost, "pages-host", "", "host name for the images of all teams, without API and dashboard")
 	f.BoolVar(&o.fetchAttachments, "fetch-attachments", false, "fetch attachments that are given as a URL (path) when an email is accepted: only by https from public hosts")
 	f.StringArrayVar(&o.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which attachments may be fetched too, also over plain http; repeatable")
@@ -394,6 +397,12 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	var disposable map[string]bool
+	if o.disposable != "" {
+		if disposable, err = signup.ReadDisposable(o.disposable); err != nil {
+			return fmt.Errorf("--disposable-domains: %w", err)
+		}
+	}
 	ctx := cmd.Context()
 	if err := o.listenEarly(); err != nil {
 		return err
@@ -409,7 +418,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, PagesHost: o.pagesHost, FetchFiles: fetchFiles,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, PagesHost: o.pagesHost, FetchFiles: fetchFiles, Disposable: disposable,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),

@@ -153,6 +153,9 @@ type Unit struct {
 	// QuotaOwed is how many recipients count against the quota when the unit is sent; 0: they have
 	// been counted.
 	QuotaOwed int64
+	// Hidden: the email confirms an opt-in, so that nothing about it is counted or shown. It is set when
+	// the result of its message is recorded, and not stored.
+	Hidden bool
 	// QuotaDelayed: the unit is in the backlog of its team's daily quota.
 	QuotaDelayed bool
 	// Crashes counts consecutive crashes of the server during which the unit was in work.

@@ -262,16 +262,20 @@ type Retention struct {
 	Content    time.Duration // bodies, attachments, captured messages
 	Emails     time.Duration // the whole email
 	Broadcasts time.Duration // recipients of broadcasts; their counts are kept
+	OptIns     time.Duration // opt-ins, of the server alone; 0: the default of package signup
 }
 
-// MarshalText implements encoding.TextMarshaler. The text is three durations in nanoseconds.
+// MarshalText implements encoding.TextMarshaler. The text is four durations in nanoseconds.
 func (r Retention) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%d %d %d", r.Content, r.Emails, r.Broadcasts), nil
+	return fmt.Appendf(nil, "%d %d %d %d", r.Content, r.Emails, r.Broadcasts, r.OptIns), nil
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText implements encoding.TextUnmarshaler. A server of an earlier version wrote three durations.
 func (r *Retention) UnmarshalText(text []byte) error {
-	_, err := fmt.Sscan(string(text), (*int64)(&r.Content), (*int64)(&r.Emails), (*int64)(&r.Broadcasts))
+	n, err := fmt.Sscan(string(text), (*int64)(&r.Content), (*int64)(&r.Emails), (*int64)(&r.Broadcasts), (*int64)(&r.OptIns))
+	if n == 3 {
+		err = nil
+	}
 	return err
 }
 

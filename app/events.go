@@ -59,6 +59,7 @@ type Event struct {
 	Recipient   string // empty: all recipients
 	Detail      EventDetail
 	CreatedAt   time.Time
+	Hidden      bool // of a confirmation of an opt-in: nothing about it is shown to the team
 }
 
 // EventDetail describes an event in text and codes.

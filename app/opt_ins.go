@@ -102,9 +102,9 @@ type ConsentRecord struct {
 	Text         string        `json:"text,omitzero"`         // that was shown when it was asked for
 	ConfirmText  string        `json:"confirm_text,omitzero"` // that was shown when it was confirmed
 	Language     string        `json:"language,omitzero"`
-	RequestedAt  time.Time     `json:"requested_at,format:unixmilli"`
+	RequestedAt  time.Time     `json:"requested_at"`
 	RequestedBy  Visitor       `json:"requested_by,omitzero"`
-	ConfirmedAt  time.Time     `json:"confirmed_at,omitzero,format:unixmilli"`
+	ConfirmedAt  time.Time     `json:"confirmed_at,omitzero"`
 	ConfirmedBy  Visitor       `json:"confirmed_by,omitzero"`
 	Resubscribed bool          `json:"resubscribed,omitzero"` // the person asked to receive mail again after an unsubscribe
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"database/sql"
+	"fmt"
 
 	"mailer/app"
 )
@@ -66,4 +67,24 @@ func (tx *Tx) UpdateConsent(c *app.Consent) error {
 		return err
 	}
 	return tx.Write(`UPDATE consents SET record = ? WHERE team_id = ? AND contact_id = ? AND id = ?`, record, c.TeamID, c.ContactID, c.ID)
+}
+
+// deleteConsents deletes the consents of a contact, which its opt-ins do not name any more.
+func (tx *Tx) deleteConsents(c *app.Contact) error {
+	if err := tx.Write(`DELETE FROM consents WHERE team_id = ? AND contact_id = ?`, c.TeamID, c.ID); err != nil {
+		return fmt.Errorf("delete consents: %w", err)
+	}
+	if err := tx.Write(`UPDATE opt_ins SET contact_id = NULL WHERE team_id = ? AND address = ? AND contact_id = ?`, c.TeamID, c.Hash[:], c.ID); err != nil {
+		return fmt.Errorf("detach opt-ins: %w", err)
+	}
+	return nil
+}
+
+// EraseOptIns deletes all opt-ins of an address, decided or not. Its refusals and confirmations are hashes
+// alone, and stay.
+func (tx *Tx) EraseOptIns(teamID string, address app.AddressHash) error {
+	if err := tx.Write(`DELETE FROM opt_ins WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
+		return fmt.Errorf("erase opt-ins: %w", err)
+	}
+	return nil
 }

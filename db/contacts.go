@@ -214,7 +214,7 @@ func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error 
 	return nil
 }
 
-// DeleteContact deletes a contact with its memberships and updates their counters.
+// DeleteContact deletes a contact with its memberships and consents, and updates counters.
 // Opt-outs of the address stay, because they hold if the address is added again.
 func (tx *Tx) DeleteContact(c *app.Contact) error {
 	tx.Changed(engine.Suppressions)
@@ -232,6 +232,9 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 	// contact ids are unique in a team only: an id imported from another server may exist in another team too
 	if err := tx.Write(`DELETE FROM members WHERE contact_id = ? AND segment_id NOT IN (SELECT s.id FROM segments AS s WHERE s.team_id <> ? AND s.id = members.segment_id)`, c.ID, c.TeamID); err != nil {
 		return fmt.Errorf("delete memberships: %w", err)
+	}
+	if err := tx.deleteConsents(c); err != nil {
+		return err
 	}
 	n, err := tx.Exec(`DELETE FROM contacts WHERE team_id = ? AND id = ?`, c.TeamID, c.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {

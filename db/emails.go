@@ -164,17 +164,29 @@ func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, er
 		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? AND e.unsent = 0 AND e.for_opt_in IS NULL ORDER BY e.id LIMIT ?`, teamID)
 }
 
-// EmailRow returns one email of a team as lists show it: without bodies and attachments.
+// EmailRow returns one email of a team as lists show it: without bodies and attachments. Confirmations of
+// opt-ins, which the team does not see, are not found.
 func (r *Reader) EmailRow(teamID, id string) (*app.Email, error) {
+	e, err := r.anyEmailRow(teamID, id)
+	if err == nil && e.ForOptIn != "" {
+		err = ErrNotFound
+	}
+	return e, err
+}
+
+func (r *Reader) anyEmailRow(teamID, id string) (*app.Email, error) {
 	e, err := one(r, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ?`, teamID, id)
 	return &e, engine.DamagedEmail(err, teamID, id)
 }
 
 // Email returns one email of a team with its bodies and the metadata of its attachments,
-// if its content was not deleted. Errors: ErrNotFound; a Damage if the checksum does not
+// if its content was not deleted. Confirmations of opt-ins are not found. Errors: ErrNotFound; a Damage if the checksum does not
 // match.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
 	e, _, err := r.emailAndRaw(teamID, id)
+	if err == nil && e.ForOptIn != "" {
+		return nil, ErrNotFound
+	}
 	return e, err
 }
 
@@ -185,7 +197,7 @@ func (r *Reader) emailAndRaw(teamID, id string) (*app.Email, int64, error) {
 	if err == nil {
 		return e, raw, nil
 	}
-	if _, rowErr := r.EmailRow(teamID, id); rowErr != nil { // not found, or the row itself is damaged
+	if _, rowErr := r.anyEmailRow(teamID, id); rowErr != nil { // not found, or the row itself is damaged
 		return nil, 0, rowErr
 	}
 	return nil, 0, engine.DamagedEmail(engine.DamagedRow("contents", err), teamID, id)
@@ -294,7 +306,7 @@ func (tx *Tx) DeleteEmail(teamID, id string) error {
 
 // OwnsEmail returns nil if the email belongs to the team, else ErrNotFound.
 func (r *Reader) OwnsEmail(teamID, id string) error {
-	return r.Exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
+	return r.Exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ? AND for_opt_in IS NULL`, teamID, id)
 }
 
 // RecipientNumber returns the position of an address in the envelope of an email. Error:

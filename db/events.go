@@ -22,7 +22,9 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 	if err := tx.countEvent(&ev); err != nil {
 		return err
 	}
-	tx.publishEvent(ev.TeamID, ev.EmailID, ev.BroadcastID, string(ev.Type))
+	if !ev.Hidden {
+		tx.publishEvent(ev.TeamID, ev.EmailID, ev.BroadcastID, string(ev.Type))
+	}
 	if ev.BroadcastID != "" { // the caller found the recipient, which has one address
 		if ev.Type == app.EventType(app.Opened) || ev.Type == app.EventType(app.Clicked) {
 			tx.noteEvent(activity{teamID: ev.TeamID, emailID: ev.EmailID}, ev.Type, ev.CreatedAt)

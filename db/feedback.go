@@ -59,6 +59,7 @@ type Subject struct {
 	Relay       string
 	AcceptedAt  time.Time
 	Recipients  []Recipient // in envelope order
+	Hidden      bool        // it confirms an opt-in: nothing about it is counted or shown to the team
 }
 
 // Recipient is a recipient of an envelope with its state.
@@ -73,7 +74,7 @@ func (r *Reader) Subject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var accepted int64
 	var sender sql.NullString
-	err := r.Row(`SELECT team_id, message_id, relay, created_at, sender FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &s.Relay, &accepted, &sender)
+	err := r.Row(`SELECT team_id, message_id, relay, created_at, sender, for_opt_in IS NOT NULL FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &s.Relay, &accepted, &sender, &s.Hidden)
 	if errors.Is(err, ErrNotFound) {
 		return r.broadcastSubject(emailID)
 	}

@@ -313,3 +313,14 @@ func (tx *Tx) RefuseOptIn(teamID, id string) error {
 	return tx.WriteOne(`UPDATE opt_ins SET status = 'refused', decided_at = ?, mail = CASE WHEN mail IN ('due', 'held') THEN 'none' ELSE mail END WHERE team_id = ? AND id = ? AND status IN ('pending', 'expired')`,
 		milli(tx.Now), teamID, id)
 }
+
+// maxSignUpRanges bounds the opt-ins that SignUpRanges looks at.
+const maxSignUpRanges = 100
+
+// SignUpRanges returns how many of the newest opt-ins of forms since a time there are, and how many of them
+// came from private addresses. It looks at a bounded number.
+func (r *Reader) SignUpRanges(since time.Time) (all, private int, err error) {
+	err = r.Row(`SELECT count(*), coalesce(sum(CASE WHEN ip_range = '' THEN 1 ELSE 0 END), 0) FROM (SELECT ip_range FROM opt_ins
+		WHERE request <> '{}' AND requested_at > ? AND form_id > '' ORDER BY requested_at DESC LIMIT ?) AS newest`, []any{milli(since), maxSignUpRanges}, &all, &private)
+	return all, private, err
+}

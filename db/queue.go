@@ -26,6 +26,8 @@ type QueueScope struct {
 	Held     app.HoldReason
 	// Broadcasts includes units of broadcasts.
 	Broadcasts bool
+	// Visible leaves out confirmations of opt-ins, which their team does not see.
+	Visible bool
 }
 
 const queuedColumns = `u.email_id, u.team_id, u.broadcast_id, u.topic_id, u.relay, u.domain, u.state, u.held, u.held_at, u.attempts, u.next_at, u.since, u.owed, u.late, u.crashes, u.expires_in, u.stood`
@@ -45,9 +47,10 @@ func scanQueued(s scanner) (QueuedUnit, error) {
 // The condition of a scope, and the condition of a waiting recipient at a domain.
 const (
 	queuedScope = ` AND u.email_id >= ?2 AND u.email_id < ?3 AND (CAST(?4 AS text) IS NULL OR u.team_id = ?4) AND (CAST(?5 AS text) IS NULL OR u.relay = ?5 OR u.relay LIKE ?5 || '@%' OR u.relay LIKE ?5 || '>%' OR u.relay LIKE '%@' || ?5 OR u.relay LIKE '%>' || ?5)
-		AND (CAST(?6 AS text) IS NULL OR u.domain = ?6) AND (CAST(?7 AS text) IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)`
-	queuedTo = ` AND (EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = u.email_id AND p.state = 'queued' AND lower(substr(p.address, -?10)) = ?11)
-			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?10)) = ?11))`
+		AND (CAST(?6 AS text) IS NULL OR u.domain = ?6) AND (CAST(?7 AS text) IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)
+		AND (CAST(?10 AS bigint) = 0 OR u.broadcast_id IS NOT NULL OR EXISTS (SELECT 1 FROM emails AS e WHERE e.id = u.email_id AND e.for_opt_in IS NULL))`
+	queuedTo = ` AND (EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = u.email_id AND p.state = 'queued' AND lower(substr(p.address, -?11)) = ?12)
+			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?11)) = ?12))`
 )
 
 // QueuedUnits returns at most limit open units after an id, in id order. It scans the rows
@@ -71,7 +74,7 @@ func (r *Reader) QueuedUnitsBefore(in *QueueScope, before string, limit int) ([]
 
 // args returns the arguments of the statements that read a scope from an id on.
 func (in *QueueScope) args(from string, limit int) []any {
-	args := []any{from, in.From, cmp.Or(in.To, lastID), nullText(in.TeamID), nullText(in.Relay), nullText(in.Domain), nullText(string(in.Held)), in.Broadcasts, limit}
+	args := []any{from, in.From, cmp.Or(in.To, lastID), nullText(in.TeamID), nullText(in.Relay), nullText(in.Domain), nullText(string(in.Held)), in.Broadcasts, limit, in.Visible}
 	if in.ToDomain != "" {
 		args = append(args, len(in.ToDomain)+1, "@"+in.ToDomain)
 	}

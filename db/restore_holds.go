@@ -30,3 +30,20 @@ func (tx *Tx) HoldOpenBroadcasts(why app.HoldReason, since time.Time) (recipient
 	err = tx.Write(`UPDATE broadcasts SET held = ?, held_at = ? WHERE status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(since))
 	return recipients, err
 }
+
+// HoldDueOptIns holds the confirmations of opt-ins that are due, and returns how many.
+func (tx *Tx) HoldDueOptIns() (int64, error) {
+	return tx.Exec(`UPDATE opt_ins SET mail = 'held' WHERE mail = 'due'`)
+}
+
+// ReleaseOptIns makes the held confirmations of a team due again, or of all teams for "", and returns how
+// many.
+func (tx *Tx) ReleaseOptIns(teamID string) (int64, error) {
+	return tx.Exec(`UPDATE opt_ins SET mail = 'due' WHERE mail = 'held' AND (CAST(?1 AS text) IS NULL OR team_id = ?1)`, nullText(teamID))
+}
+
+// DropHeldOptIns records that the held confirmations of a team, or of all teams for "", are not sent, and
+// returns how many.
+func (tx *Tx) DropHeldOptIns(teamID string) (int64, error) {
+	return tx.Exec(`UPDATE opt_ins SET mail = 'none' WHERE mail = 'held' AND (CAST(?1 AS text) IS NULL OR team_id = ?1)`, nullText(teamID))
+}

@@ -117,6 +117,13 @@ var teamPurges = []teamPurge{
 	{"topics", purgeKind(purgedTopics)},
 	{"segments", purgeKind(purgedSegments)},
 	{"leftovers", (*Tx).purgeLeftoversOf},
+	{"forms", rows(`DELETE FROM forms WHERE team_id = ?1 AND id IN (SELECT id FROM forms WHERE team_id = ?1 LIMIT ?2)`)},
+	{"opt_ins", rows(`DELETE FROM opt_ins WHERE team_id = ?1 AND id IN (SELECT id FROM opt_ins WHERE team_id = ?1 LIMIT ?2)`)},
+	{"refusals", rows(`DELETE FROM refusals WHERE team_id = ?1 AND address IN (SELECT address FROM refusals WHERE team_id = ?1 LIMIT ?2)`)},
+	// The counts of addresses over all teams outlive the team.
+	{"confirmations", rows(`UPDATE confirmations SET team_id = '', form_id = '' WHERE (person, sent_at, opt_in_id) IN
+		(SELECT person, sent_at, opt_in_id FROM confirmations WHERE team_id = ?1 LIMIT ?2)`)},
+	{"consents", rows(`DELETE FROM consents WHERE team_id = ?1 AND id IN (SELECT id FROM consents WHERE team_id = ?1 LIMIT ?2)`)},
 	{"contacts", (*Tx).purgeContactsOf},
 	{"former_addresses", rows(`DELETE FROM former_addresses WHERE team_id = ?1 AND (contact_id, address) IN
 		(SELECT contact_id, address FROM former_addresses WHERE team_id = ?1 LIMIT ?2)`)},

@@ -104,6 +104,8 @@ type Config struct {
 	MaxImages int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
 	// PagesHost is the host of what all teams publish. Empty: none (for commands: that of the server).
 	PagesHost string
+	// Disposable are the domains to whose addresses forms with RejectDisposable send nothing; nil: none.
+	Disposable map[string]bool
 	// BounceHost is the host name for bounces. Empty (also for commands): none.
 	BounceHost string
 	// WebhookTransport sends requests to webhooks. It checks addresses, follows no redirects, and
@@ -236,7 +238,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Broadcasts = broadcasts.New(b, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
 	s.SignUp = signup.New(b, s.Webhooks, s.Teams, s.Audience, s.Mail)
-	s.SignUp.Resolver = cfg.Resolver
+	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
 		Announce: func(tx *db.Tx, data webhook.RelaySwitch) error {
@@ -256,7 +258,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains, s.Images)
 	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, PageHosts: s.PageHosts, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)
 	return s, nil

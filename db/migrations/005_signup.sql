@@ -57,6 +57,7 @@ CREATE TABLE confirmations (
   PRIMARY KEY (person, sent_at, opt_in_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX confirmations_form ON confirmations (form_id, sent_at);
+CREATE INDEX confirmations_team ON confirmations (team_id);
 CREATE INDEX confirmations_age ON confirmations (sent_at);
 
 -- Addresses that refused an opt-in: the team sends them no confirmation until then.

@@ -230,6 +230,7 @@ func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*q
 	if err != nil {
 		return nil, err
 	}
+	f.Visible = key.TeamID != ""
 	list, cursor := r.Service.List, page.After
 	if page.Before != "" {
 		list, cursor = r.Service.ListBefore, page.Before

@@ -14,6 +14,7 @@ const (
 	nameRequests  = "mailer_http_request_seconds"
 	nameCodes     = "mailer_http_requests_total"
 	nameAttempts  = "mailer_webhook_attempts_total"
+	nameOptIns    = "mailer_opt_ins_total"
 	nameCommits   = "mailer_commit_seconds"
 	nameDB        = "mailer_db_bytes"
 	nameWAL       = "mailer_wal_bytes"
@@ -41,6 +42,7 @@ func Families() []Family {
 		{nameRequests, "histogram", "Time from a request's head to the end of its answer, of all requests to the HTTP API."},
 		{nameCodes, "counter", "Answered requests to the HTTP API, by the class of their status: 2xx, 3xx, 4xx or 5xx."},
 		{nameAttempts, "counter", "Attempts to tell a webhook something, by result: success or failed."},
+		{nameOptIns, "counter", "Opt-ins, by result: requested, stopped (not stored, above the limits of a form), sent (a confirmation), confirmed, refused or expired."},
 		{nameCommits, "histogram", "Time of a commit, from the first statement of its group to its being on disk."},
 		{nameDB, "gauge", "Size of the database's file."},
 		{nameWAL, "gauge", "Size of the database's write-ahead log."},

@@ -36,7 +36,7 @@ type Metrics struct {
 	accepted, doubts         *vm.Counter
 	commits, requests, sends *vm.PrometheusHistogram
 	results, attempts, codes *vm.Set // one series for each set of labels
-	switches                 *vm.Set
+	switches, optIns         *vm.Set
 	counted                  []counted
 	watch                    watch
 }
@@ -70,6 +70,10 @@ func New() *Metrics {
 	m.attempts = set(nameAttempts)
 	m.Attempt(true, 0)
 	m.Attempt(false, 0)
+	m.optIns = set(nameOptIns)
+	for _, result := range OptInResults() {
+		m.OptIns(result, 0)
+	}
 	m.commits = set(nameCommits).NewPrometheusHistogramExt(nameCommits, commitBounds)
 	return m
 }
@@ -138,6 +142,18 @@ func (m *Metrics) Attempt(success bool, n int) {
 		result = "success"
 	}
 	m.attempts.GetOrCreateCounter(series(nameAttempts, "result", result)).Add(n)
+}
+
+// OptInResults returns the results of opt-ins that are counted.
+func OptInResults() []string {
+	return []string{"requested", "stopped", "sent", "confirmed", "refused", "expired"}
+}
+
+// OptIns counts n opt-ins with a result, one of OptInResults.
+func (m *Metrics) OptIns(result string, n int) {
+	if m != nil {
+		m.optIns.GetOrCreateCounter(series(nameOptIns, "result", result)).Add(n)
+	}
 }
 
 // Commit counts a database transaction and the time until it was on disk.

@@ -73,6 +73,7 @@ func TestText(t *testing.T) {
 		`mailer_http_requests_total{code="5xx"} 1`,
 		`mailer_webhook_attempts_total{result="failed"} 1`,
 		`mailer_webhook_attempts_total{result="success"} 0`,
+		`mailer_opt_ins_total{result="stopped"} 0`,
 		`mailer_commit_seconds_bucket{le="10"} 0`,
 		`mailer_commit_seconds_bucket{le="+Inf"} 1`,
 		"mailer_db_bytes 3298534883328",

@@ -168,7 +168,11 @@ func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, e
 	if err != nil {
 		return done, err
 	}
-	done.Held, done.BackupAt = emails+recipients, app.FormatTimePtr(at)
+	optIns, err := tx.HoldDueOptIns()
+	if err != nil {
+		return done, err
+	}
+	done.Held, done.BackupAt = emails+recipients+optIns, app.FormatTimePtr(at)
 	note, err := json.Marshal(map[string]any{"at": app.FormatTime(tx.Now), "backup_at": done.BackupAt, "held": done.Held})
 	if err != nil {
 		return done, err

@@ -24,6 +24,8 @@ var Sentences = []Sentence{
 		What: "No files can be created in {folder}: {error}.", Fix: "Give the directory to the user that runs mailer serve.", Command: "ls -ld {folder}"},
 	{ID: "disk_low", Severity: Error, Title: "The disk is almost full",
 		What: "Only {free} are free on the disk of {database}. Below {least}, new mail may soon be rejected.", Fix: "Free space or use a larger disk. --keep-content and --keep-emails delete old mail.", Command: "mailer disk{db}", Page: "/operator/disk"},
+	{ID: "sign_up_proxy", Severity: Warning, Title: "Sign-ups come from a proxy alone",
+		What: "All {count} sign-ups of the last day came from private addresses: the server sees only a proxy, so that limits by address range do not work.", Fix: "Start mailer serve with --trusted-proxy and the address of the proxy."},
 	{ID: "wal_large", Severity: Warning, Title: "The log of the database is large",
 		What: "The write-ahead log of the database has {size}: a reader keeps it from shrinking.", Fix: "Look for a stuck backup or sqlite3 shell.", Command: "lsof {database}"},
 	{ID: "open_files", Severity: Warning, Title: "The limit of open files is low",

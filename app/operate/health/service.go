@@ -75,7 +75,7 @@ func (s *Service) deepChecks(ctx context.Context, dns bool) ([]Check, error) {
 
 // knownChecks makes the checks that use only the database and the server's state.
 func (s *Service) knownChecks(ctx context.Context) ([]Check, error) {
-	return s.each(ctx, []step{{"readiness", s.checkReadiness}, {"disk", s.knownDisk}, {"images", s.checkImages}, {"capture", s.checkCapture}, {"relays", s.knownRelays},
+	return s.each(ctx, []step{{"readiness", s.checkReadiness}, {"disk", s.knownDisk}, {"images", s.checkImages}, {"sign-up", s.checkSignUps}, {"capture", s.checkCapture}, {"relays", s.knownRelays},
 		{"domains", s.knownDomains}, {"queue", s.knownQueue}, {"webhooks", s.checkWebhooks}, {"backups", s.checkBackups}, {"certificates", s.checkCertificates}})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -274,6 +275,27 @@ func (s *Service) judgeHeld(sum *queue.Summary) (checks []Check) {
 		}
 	}
 	return checks
+}
+
+// fewSignUps is how many sign-ups prove nothing about where others come from.
+const fewSignUps = 5
+
+// checkSignUps tells whether all sign-ups of the last day came from private addresses, as they do behind a
+// proxy that the server does not know. A server that is reached by a private name has no others.
+func (s *Service) checkSignUps(ctx context.Context) ([]Check, error) {
+	var all, private int
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		all, private, err = r.SignUpRanges(clock.Now().Add(-24 * time.Hour))
+		return err
+	})
+	if err != nil || all < fewSignUps || private < all {
+		return nil, err
+	}
+	u, err := url.Parse(s.Settings.BaseURL)
+	if err != nil || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()) != nil {
+		return nil, nil
+	}
+	return []Check{bad("sign-up", "sign_up_proxy", "", "count", strconv.Itoa(all))}, nil
 }
 
 // checkImages tells how much images take, and where those of all teams are.

@@ -43,6 +43,7 @@ func (s *Service) allJobs() []cronJob {
 		{delivery.ExpireEvery, "end mail that has expired", s.delivery.ExpireMail},
 		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.PurgeLeftovers},
 		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},
+		{time.Minute, "end opt-ins that have expired", s.signUp.Expire},
 		{time.Hour, "remove what is out of date", s.Purge},
 		{10 * time.Minute, "end sessions and links that have expired", s.accounts.Purge},
 	}
@@ -201,7 +202,7 @@ func (s *Service) Purge(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeCounts(ctx),
-		s.audience.Imports.PurgeImports(ctx), s.images.DeleteUnused(ctx), s.retention.PurgeRecords(ctx), s.purgeRequestLog(ctx))
+		s.audience.Imports.PurgeImports(ctx), s.images.DeleteUnused(ctx), s.retention.PurgeRecords(ctx), s.purgeRequestLog(ctx), s.signUp.Purge(ctx))
 }
 
 // purgeRequestLog removes expired requests of all teams, and expired records of sends that were

@@ -17,6 +17,7 @@ import (
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/mail"
 	"mailer/app/sending/providerevents"
+	"mailer/app/sending/signup"
 	"mailer/app/tenants/accounts"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
@@ -38,6 +39,7 @@ type Dependencies struct {
 	Mail       *mail.Service
 	Delivery   *delivery.Service
 	Broadcasts *broadcasts.Service
+	SignUp     *signup.Service
 	Reports    *providerevents.Service
 	Retention  *retention.Service
 	RequestLog *requestlog.Service
@@ -56,6 +58,7 @@ type Service struct {
 	mail       *mail.Service
 	delivery   *delivery.Service
 	broadcasts *broadcasts.Service
+	signUp     *signup.Service
 	reports    *providerevents.Service
 	retention  *retention.Service
 	requestLog *requestlog.Service
@@ -71,7 +74,7 @@ type Service struct {
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
 	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, pageHosts: o.PageHosts, images: o.Images, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s
 }

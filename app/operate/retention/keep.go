@@ -79,8 +79,8 @@ func FormatRetention(kept time.Duration) string {
 
 // Flags are the flags of the retention of finished mail.
 type Flags struct {
-	content, emails, broadcasts string
-	retention                   app.Retention
+	content, emails, broadcasts, optIns string
+	retention                           app.Retention
 }
 
 // Bind adds the flags to those of a command.
@@ -88,6 +88,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.content, "keep-content", "0", "how long bodies, attachments and captured messages of finished emails are kept, like 30d; 0: no limit")
 	flags.StringVar(&f.emails, "keep-emails", "0", "how long finished emails are kept, like 1y; 0: no limit")
 	flags.StringVar(&f.broadcasts, "keep-broadcasts", "0", "how long recipients of finished broadcasts are kept, like 1y; counts stay; 0: no limit")
+	flags.StringVar(&f.optIns, "keep-opt-ins", "30d", "how long opt-ins that were not confirmed are kept, and the requests of those that were, 1d to 365d; consents stay with their contacts")
 }
 
 // Check parses the flags. Errors name the flag.
@@ -96,12 +97,15 @@ func (f *Flags) Check() error {
 	for _, flag := range []struct {
 		name, text string
 		to         *time.Duration
-	}{{"keep-content", f.content, &f.retention.Content}, {"keep-emails", f.emails, &f.retention.Emails}, {"keep-broadcasts", f.broadcasts, &f.retention.Broadcasts}} {
+	}{{"keep-content", f.content, &f.retention.Content}, {"keep-emails", f.emails, &f.retention.Emails}, {"keep-broadcasts", f.broadcasts, &f.retention.Broadcasts}, {"keep-opt-ins", f.optIns, &f.retention.OptIns}} {
 		kept, err := ParseRetention(flag.text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", flag.name, err))
 		}
 		*flag.to = kept
+	}
+	if kept := f.retention.OptIns; len(errs) == 0 && (kept < day || kept > 365*day) {
+		errs = append(errs, fmt.Errorf("--keep-opt-ins must be 1d to 365d, is %s", f.optIns))
 	}
 	return errors.Join(errs...)
 }

@@ -60,10 +60,11 @@ func (l *recorder) label() string {
 // one.
 func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, reason string) error {
 	u := j.unit
+	u.Hidden = j.message.hidden
 	if test, ok := simulated[v.Outcome]; ok {
 		d := l.detail(u, "", v.Reply, time.Time{})
 		d.Message = test.words
-		if test.state != app.Suppressed {
+		if test.state != app.Suppressed && !u.Hidden {
 			tx.CountSent(j.message.countKey, 1)
 		}
 		return l.finish(tx, u, v.Address, test.state, d)
@@ -263,7 +264,7 @@ func (l *recorder) recordFinished(tx *db.Tx, u app.Unit, address string, state a
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventType(state), address, detail)); err != nil {
 		return err
 	}
-	if u.BroadcastID == "" && (state == app.Sent || state == app.Delivered) {
+	if u.BroadcastID == "" && !u.Hidden && (state == app.Sent || state == app.Delivered) {
 		tx.NoteActivity(u.TeamID, l.s.Sealer.AddressHash(u.TeamID, app.KeyOf(address)), app.EventType(state), tx.Now)
 	}
 	if err := mail.SetLastEvent(tx, u, state); err != nil {
@@ -286,6 +287,9 @@ func (l *recorder) countResult(tx *db.Tx, j *job, v app.RecipientResult, state a
 	}
 	if err != nil {
 		return err
+	}
+	if j.message.hidden {
+		return nil
 	}
 	o := reputation.Outcome{Sent: 1}
 	if j.message.insights != nil {

@@ -21,7 +21,11 @@ import (
 // recipients.
 func NewEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
 	detail.Relay = cmp.Or(app.QueueRelay(detail.Relay), detail.Relay)
-	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Domain: u.Domain, Relay: app.QueueRegion(u.Relay), Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
+	ev := app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Domain: u.Domain, Relay: app.QueueRegion(u.Relay), Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now, Hidden: u.Hidden}
+	if ev.Hidden {
+		ev.Domain = "" // not counted
+	}
+	return ev
 }
 
 // ListEvents returns a page of an email's timeline, newest first. It combines the email's events,

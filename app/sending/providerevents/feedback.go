@@ -178,6 +178,9 @@ func (s *Service) applyReport(tx *db.Tx, r *report) error {
 	if err != nil {
 		return err
 	}
+	if ev.Hidden = r.subject.Hidden; ev.Hidden {
+		ev.Domain = "" // not counted
+	}
 	if shown {
 		if err := tx.InsertEvent(ev); err != nil {
 			return fmt.Errorf("insert event: %w", err)
@@ -191,7 +194,7 @@ func (s *Service) applyReport(tx *db.Tx, r *report) error {
 		if err := tx.SetLastEvent(ev.EmailID, lastEvent); err != nil {
 			return fmt.Errorf("move last_event: %w", err)
 		}
-		if r.recipient != nil {
+		if r.recipient != nil && !r.subject.Hidden {
 			tx.NoteActivity(r.subject.TeamID, s.delivery.Sealer.AddressHash(r.subject.TeamID, app.KeyOf(r.recipient.Address)), ev.Type, ev.CreatedAt)
 		}
 	}
@@ -281,6 +284,9 @@ func (s *Service) suppressReported(tx *db.Tx, r *report) error {
 		return nil
 	default:
 		address, listed = app.KeyOf(r.recipient.Address), strings.ToLower(r.recipient.Address)
+	}
+	if r.subject.Hidden {
+		return s.audience.SuppressUnseen(tx, r.subject.TeamID, r.subject.EmailID, address, r.Kind.SuppressionOrigin())
 	}
 	return s.audience.SuppressForEmail(tx, r.subject.TeamID, r.subject.EmailID, address, listed, r.Kind.SuppressionOrigin())
 }

@@ -11,6 +11,9 @@ import (
 // countReport counts a report: waited recipients that had no result until now, and a bounce or
 // complaint of one of the email's recipients.
 func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
+	if r.subject.Hidden {
+		return nil
+	}
 	o := reputation.Outcome{Sent: int64(waited)}
 	if feedback.Suppresses(r.Report) && !r.notRecipient() {
 		who := app.KeyOf(r.Recipient)

@@ -51,7 +51,7 @@ func (s *Service) Hold(ctx context.Context, f Filter) (Result, error) {
 // Release ends the hold of mail. Overdue mail becomes due immediately.
 func (s *Service) Release(ctx context.Context, f Filter) (Result, error) {
 	text := "Released by " + app.ActorOf(ctx).Description()
-	return s.apply(ctx, f, action{name: "queue.release",
+	res, err := s.apply(ctx, f, action{name: "queue.release",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
 			if err := tx.ReleaseUnit(u.EmailID); err != nil {
 				return err
@@ -60,6 +60,29 @@ func (s *Service) Release(ctx context.Context, f Filter) (Result, error) {
 		},
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.ReleaseBroadcast(b.TeamID, b.ID) },
 	})
+	if err != nil {
+		return res, err
+	}
+	return s.decideOptIns(ctx, f, res, (*db.Tx).ReleaseOptIns)
+}
+
+// decideOptIns releases or drops the confirmations of opt-ins that a restore held, if an action is about
+// all of the mail that was held for that reason.
+func (s *Service) decideOptIns(ctx context.Context, f Filter, res Result, decide func(tx *db.Tx, teamID string) (int64, error)) (Result, error) {
+	if !f.Restored || len(f.IDs) > 0 || f.Relay != "" || f.FromDomain != "" || f.ToDomain != "" || f.Broadcast != "" || f.OlderThan != 0 || !f.After.IsZero() {
+		return res, nil
+	}
+	var n int64
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		team, err := findTeam(&tx.Reader, f.Team)
+		if err != nil {
+			return err
+		}
+		n, err = decide(tx, team)
+		return err
+	})
+	res.Matched, res.Changed = res.Matched+n, res.Changed+n
+	return res, base.Unavailable(err)
 }
 
 // Retry makes deferred mail due now. Mail that waits for its scheduled time, a quota or its relay
@@ -77,7 +100,10 @@ func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
 		unit:      func(tx *db.Tx, u *db.QueuedUnit) error { return s.mail.Withdraw(tx, u.Unit, text) },
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.CancelBroadcast(b.TeamID, b.ID) },
 	})
-	return res, err
+	if err != nil {
+		return res, err
+	}
+	return s.decideOptIns(ctx, f, res, (*db.Tx).DropHeldOptIns)
 }
 
 // ReleaseDoubts sends mail whose outcome at one relay is unknown through another relay of the same

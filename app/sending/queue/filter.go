@@ -46,6 +46,8 @@ type Filter struct {
 	// mail.
 	FailedSince time.Time `json:"failed_since,omitzero"`
 	Captured    bool      `json:"captured,omitzero"`
+	// Visible leaves out confirmations of opt-ins, which their team does not see.
+	Visible bool `json:"visible,omitzero"`
 	// All confirms that no filter is intended.
 	All bool `json:"all,omitzero"`
 }

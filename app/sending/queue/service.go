@@ -153,7 +153,7 @@ func (s *Service) relayNames(r *db.Reader) ([]string, error) {
 
 // scopeOf returns the part of a filter that the database evaluates.
 func (p *preparedFilter) scopeOf(r *db.Reader) (db.QueueScope, error) {
-	scope := db.QueueScope{TeamID: p.team, Relay: p.Filter.Relay, Domain: p.FromDomain, ToDomain: p.ToDomain, Broadcasts: true}
+	scope := db.QueueScope{TeamID: p.team, Relay: p.Filter.Relay, Domain: p.FromDomain, ToDomain: p.ToDomain, Broadcasts: true, Visible: p.Visible}
 	if p.Restored {
 		scope.Held = app.HoldRestored
 	}

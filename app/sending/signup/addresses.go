@@ -2,9 +2,12 @@ package signup
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"strings"
 
 	"mailer/app"
+	"mailer/app/kit/mailbox"
 )
 
 // domainOf returns the domain of an address in lower-case A-labels.
@@ -40,4 +43,38 @@ func receives(ctx context.Context, ask app.DNSLookup, domain string) (bool, erro
 		}
 	}
 	return false, nil
+}
+
+// maxDisposable bounds the list of disposable domains, in bytes.
+const maxDisposable = 32 << 20
+
+// ReadDisposable reads a list of disposable domains: one a line, lines with # are comments. Errors name the
+// line.
+func ReadDisposable(file string) (map[string]bool, error) {
+	info, err := os.Stat(file)
+	if err == nil && info.Size() > maxDisposable {
+		err = fmt.Errorf("%s is larger than %d MB", file, maxDisposable>>20)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	domains := map[string]bool{}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, err := mailbox.ParseDomain(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s, line %d: %s", file, n, err)
+		}
+		domains[name] = true
+	}
+	return domains, nil
 }

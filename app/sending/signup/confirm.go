@@ -120,6 +120,7 @@ func (s *Service) confirm(tx *db.Tx, p *opened, d *Decision, values *typed, agai
 	if err := s.insertConsent(tx, o, p.confirmedConsent(tx, d, chosen, again), c.ID); err != nil {
 		return err
 	}
+	tx.AfterCommit(func() { s.Metrics.OptIns("confirmed", 1) })
 	if err := tx.CountForm(o.TeamID, o.FormID, db.FormCounts{Confirmed: 1}); err != nil {
 		return err
 	}
@@ -220,6 +221,7 @@ func (s *Service) Refuse(ctx context.Context, host, token string, _ app.Visitor)
 			return err
 		}
 		view.Status = app.OptInRefused
+		tx.AfterCommit(func() { s.Metrics.OptIns("refused", 1) })
 		return tx.CountForm(o.TeamID, o.FormID, db.FormCounts{Refused: 1})
 	})
 	return view, base.Lookup("page", err)

@@ -245,6 +245,7 @@ func (s *Service) accept(ctx context.Context, at db.DueForm, o *db.OptIn, key ap
 		if err := s.mail.Accept(tx, email); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() { s.Metrics.OptIns("sent", 1) })
 		if err := tx.InsertConfirmation(person, &now); err != nil {
 			return err
 		}

@@ -135,10 +135,16 @@ func (s *Service) store(ctx context.Context, view *FormView, o *db.OptIn, key ap
 			return err
 		}
 		if !stored {
-			return tx.CountForm(o.TeamID, o.FormID, db.FormCounts{Stopped: 1})
+			return s.countStopped(tx, &view.Form)
 		}
 		return tx.CountForm(o.TeamID, o.FormID, db.FormCounts{Requested: 1})
 	})
+}
+
+// countStopped counts a submission that goes no further.
+func (s *Service) countStopped(tx *db.Tx, f *app.Form) error {
+	tx.AfterCommit(func() { s.Metrics.OptIns("stopped", 1) })
+	return tx.CountForm(f.TeamID, f.ID, db.FormCounts{Stopped: 1})
 }
 
 // insert stores an opt-in, with its confirmation due unless a limit of its address or team forbids that,
@@ -159,7 +165,10 @@ func (s *Service) insert(tx *db.Tx, o *db.OptIn, person []byte, full bool) (bool
 	if err := tx.InsertOptIn(o); err != nil {
 		return false, err
 	}
-	tx.AfterCommit(s.wake.Notify)
+	tx.AfterCommit(func() {
+		s.Metrics.OptIns("requested", 1)
+		s.wake.Notify()
+	})
 	return true, s.announce(tx, webhook.ContactOptInRequested, &o.SignUp)
 }
 
@@ -185,11 +194,11 @@ func (s *Service) subscribe(ctx context.Context, view *FormView, o *db.OptIn, ke
 			return errUsed
 		}
 		if stopped {
-			return tx.CountForm(f.TeamID, f.ID, db.FormCounts{Stopped: 1})
+			return s.countStopped(tx, f)
 		}
 		id, created, err := s.audience.PutNew(tx, f.TeamID, n)
 		if app.CodeOf(err) == app.CodePlanLimitReached || app.CodeOf(err) == app.CodeValidation {
-			return tx.CountForm(f.TeamID, f.ID, db.FormCounts{Stopped: 1}) // the same answer as for a contact that exists
+			return s.countStopped(tx, f) // the same answer as for a contact that exists
 		}
 		if err != nil {
 			return err

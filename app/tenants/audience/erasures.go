@@ -199,6 +199,9 @@ func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (addres
 	if err := tx.DeleteFormerAddress(teamID, hash); err != nil {
 		return "", err
 	}
+	if err := tx.EraseOptIns(teamID, hash); err != nil {
+		return "", err
+	}
 	err = tx.EraseSuppression(teamID, hash)
 	if errors.Is(err, db.ErrNotFound) && unsubscribed {
 		_, err = tx.InsertOptOut(&app.Suppression{ID: app.NewID(), TeamID: teamID, Hash: hash, CreatedAt: tx.Now})
@@ -223,6 +226,9 @@ func eraseFormer(tx *db.Tx, teamID string, c *app.Contact) (addresses []string, 
 		}
 		if err := tx.EraseSuppression(teamID, f.Hash); err != nil && !errors.Is(err, db.ErrNotFound) {
 			return nil, fmt.Errorf("erase suppression: %w", err)
+		}
+		if err := tx.EraseOptIns(teamID, f.Hash); err != nil {
+			return nil, err
 		}
 		addresses = append(addresses, key.String())
 	}

@@ -253,7 +253,18 @@ func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) 
 	if !IsHardBounce(v) {
 		return nil
 	}
+	if u.Hidden {
+		return s.SuppressUnseen(tx, u.TeamID, u.EmailID, app.KeyOf(v.Address), app.OriginBounce)
+	}
 	return s.SuppressForEmail(tx, u.TeamID, u.EmailID, app.KeyOf(v.Address), strings.ToLower(v.Address), app.OriginBounce)
+}
+
+// SuppressUnseen suppresses an address because of the outcome of the confirmation of an opt-in. The team
+// must not learn whether one was sent, so the suppression is not listed and not announced, and a listed one
+// stays as it is.
+func (s *Service) SuppressUnseen(tx *db.Tx, teamID, emailID string, address app.AddressKey, origin app.SuppressionOrigin) error {
+	_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: teamID, Hash: s.Sealer.AddressHash(teamID, address), Origin: origin, SourceID: emailID, CreatedAt: tx.Now})
+	return err
 }
 
 // IsHardBounce reports whether the refusal of a recipient proves that further mail to it is
