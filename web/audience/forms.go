@@ -7,9 +7,9 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
-	"mailer/app/rules/embed"
 	"mailer/app/sending/signup"
 	"mailer/app/tenants/audience"
+	"mailer/web/pages"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
 )
@@ -235,15 +235,15 @@ func (r FormRoutes) getForm(ctx context.Context, key *app.Key, in *FormPath) (*r
 	}
 	out := formDetail{formRecord: newFormRecord(&form, url)}
 	if url != "" {
-		shown := embed.Form{URL: url, Language: form.Language, Fields: form.Fields}
+		shown := pages.FormSnippet{URL: url, Language: form.Language, Fields: form.Fields}
 		for _, t := range form.Topics {
 			topic, err := r.Topics.GetTopic(ctx, key, t.ID)
 			if err != nil {
 				return nil, err
 			}
-			shown.Topics = append(shown.Topics, embed.Topic{ID: t.ID, Name: topic.Name, Preselected: t.Preselected})
+			shown.Topics = append(shown.Topics, signup.FormTopic{ID: t.ID, Name: topic.Name, Preselected: t.Preselected})
 		}
-		out.Embed = &formEmbed{HTML: embed.HTML(&shown), Script: embed.Script(&shown)}
+		out.Embed = &formEmbed{HTML: shown.HTML(), Script: shown.WithScript()}
 	}
 	return &rest.Output[formDetail]{Body: out}, nil
 }

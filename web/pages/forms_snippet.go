@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"mailer/app"
 	"mailer/app/sending/signup"
 )
 
@@ -9,8 +10,7 @@ type FormSnippet struct {
 	URL      string // of the page of the form
 	Language string // of app.Languages; others, and none: English
 	Topics   []signup.FormTopic
-	Fields   []signup.FormField
-	Script   bool // with the script that submits without leaving the page; its site must be an allowed origin
+	Fields   []app.FormField
 }
 
 // HTML returns the form to paste into a site. It works without the style of this server, and under
@@ -30,7 +30,7 @@ func (f *FormSnippet) HTML() string {
 		if !field.Required {
 			label += " (" + escaped(t.optional) + ")"
 		}
-		out += "  <p><label>" + label + "<br>\n  <input" + attributes("name", field.Name) + attributes(fieldAttributes(field)...) + "></label></p>\n"
+		out += "  <p><label>" + label + "<br>\n  <input" + attributes("name", field.Property) + attributes(fieldAttributes(field.Property, false, field.Required)...) + "></label></p>\n"
 	}
 	if len(f.Topics) > 0 {
 		out += "  <fieldset>\n    <legend>" + escaped(t.choose) + "</legend>\n    <input" + attributes("type", "hidden", "name", topicsInput, "value", "") + ">\n"
@@ -43,8 +43,11 @@ func (f *FormSnippet) HTML() string {
 	}
 	out += "  <p hidden><label>" + escaped(t.trap) + " <input" + attributes("name", trapInput, "tabindex", "-1", "autocomplete", "off") + "></label></p>\n" +
 		"  <p><button type=\"submit\">" + escaped(t.submit) + "</button></p>\n  <p>" + escaped(t.leave) + "</p>\n</form>\n"
-	if f.Script {
-		out += "<script" + attributes("src", f.URL+scriptSuffix, "defer ", "") + "></script>\n"
-	}
 	return string(out)
+}
+
+// WithScript returns the same with the script that submits it without leaving the page. Its site must be
+// an allowed origin.
+func (f *FormSnippet) WithScript() string {
+	return f.HTML() + string("<script"+attributes("src", f.URL+scriptSuffix, "defer ", "")) + "></script>\n"
 }
