@@ -160,6 +160,12 @@ func listNamed(name, path string) string {
 		}
 		return "/" + plural(strings.ReplaceAll(kind, "_", "-"))
 	}
+	switch { // ids under the name of their kind
+	case strings.HasSuffix(name, "_template"):
+		return "/templates"
+	case name == "form":
+		return "/forms"
+	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return "/" + first
 }
@@ -231,6 +237,7 @@ var bases = map[string]string{
 	"POST /emails/batch":                        `{"from":"a@ours.example","to":"b@example.org","subject":"s","text":"x"}`,
 	"POST /emails/batch#[].template.id":         `{"from":"a@ours.example","to":"b@example.org","subject":"s"}`,
 	"POST /broadcasts":                          `{"from":"a@ours.example","subject":"s","text":"x"}`,
+	"POST /forms":                               `{"name":"f","from":"a@ours.example"}`,
 	"POST /api-keys#domain_id":                  `{"name":"k","permission":"sending_access"}`,
 	"PATCH /emails/{id}":                        `{"scheduled_at":"in 1 hour"}`,
 	"PATCH /api-keys/{id}":                      `{"name":"x"}`,

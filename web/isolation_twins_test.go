@@ -78,6 +78,7 @@ func (m *isolation) fill(of twinTeam) {
 		body, header := form(m.t, field{"file", aPicture(m.t, 9, 9+i)}, field{"alt", of.name})
 		post("/images", body, header)
 	}
+	m.fillSignUp(of, segment, topic, post)
 	m.fillMail(of, segment, post)
 	patch("/broadcasts/"+m.find(of, "/broadcasts")[0].row["id"].(string), `{"subject":"TEAM anew"}`)
 	body, header := form(m.t, csvFile("email,first_name", "no address,"+of.name, "i@"+of.name+".example,I"))
@@ -85,6 +86,32 @@ func (m *isolation) fill(of twinTeam) {
 	m.eventually(of.full, "/contacts/imports/"+imported, `"completed"`)
 	event := m.find(of, "/webhooks/{id}/events")[0].row["id"].(string)
 	m.eventually(of.full, "/webhooks/"+hook+"/events/"+event+"/attempts", `"thanks`)
+}
+
+// fillSignUp makes a team forms, opt-ins and consents.
+func (m *isolation) fillSignUp(of twinTeam, segment, topic string, post func(target, body string, header ...string) string) {
+	m.t.Helper()
+	confirmation := post("/templates", `{"name":"TEAM confirmation","subject":"TEAM","html":"<a href=\"{{{CONFIRM_URL}}}\">yes</a> <a href=\"{{{REFUSE_URL}}}\">no</a>","variables":[{"key":"CONFIRM_URL","type":"string"},{"key":"REFUSE_URL","type":"string"}]}`)
+	post("/templates/"+confirmation+"/publish", "")
+	form := ""
+	for i := range 3 {
+		form = post("/forms", fmt.Sprintf(`{"name":"TEAM form %d","from":"a@TEAM.example","topics":[{"id":%q}],"segments":[%q],"confirmation_template":%q}`, i, topic, segment, confirmation))
+		post("/contacts/opt-in", fmt.Sprintf(`{"email":"o%d@TEAM.example","first_name":"TEAM","form":%q}`, i, form))
+	}
+	contact := m.find(of, "/contacts")[0].row["id"].(string)
+	err := m.store.Write(m.t.Context(), func(tx *db.Tx) error {
+		for range 2 {
+			c := app.Consent{ID: app.NewID(), TeamID: of.team.ID, ContactID: contact, FormID: form, CreatedAt: tx.Now,
+				Record: app.ConsentRecord{Email: "c@" + of.name + ".example", Text: of.name, Topics: []app.ConsentItem{{ID: topic, Name: of.name}}, RequestedAt: tx.Now}}
+			if err := tx.InsertConsent(&c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
 }
 
 // fillMail makes a team emails and broadcasts: sent ones, and as the newest

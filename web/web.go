@@ -114,7 +114,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
-		audience.FormRoutes{Service: s.SignUp, Topics: s.Topics},
+		audience.FormRoutes{Service: s.SignUp, Snippet: pages.EmbeddedForm},
 		audience.OptInRoutes{Service: s.SignUp},
 		broadcasts.TemplateRoutes{Service: s.Templates, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		broadcasts.BlockRoutes{Service: s.Blocks},

@@ -8,8 +8,6 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/sending/signup"
-	"mailer/app/tenants/audience"
-	"mailer/web/pages"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
 )
@@ -126,7 +124,8 @@ var formTags = []string{"Forms"}
 // FormRoutes are the routes of sign-up forms.
 type FormRoutes struct {
 	Service *signup.Service
-	Topics  *audience.Topics
+	// Snippet returns the HTML of a form for other sites, with or without the script.
+	Snippet func(view *signup.FormView, url string, script bool) string
 }
 
 // Add adds the routes to a handler.
@@ -225,25 +224,17 @@ func (r FormRoutes) listForms(ctx context.Context, key *app.Key, in *rest.PagePa
 }
 
 func (r FormRoutes) getForm(ctx context.Context, key *app.Key, in *FormPath) (*rest.Output[formDetail], error) {
-	form, err := r.Service.GetForm(ctx, key, in.ID)
+	view, err := r.Service.ViewForm(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	url, err := r.Service.FormURL(ctx, &form)
+	url, err := r.Service.FormURL(ctx, &view.Form)
 	if err != nil {
 		return nil, err
 	}
-	out := formDetail{formRecord: newFormRecord(&form, url)}
+	out := formDetail{formRecord: newFormRecord(&view.Form, url)}
 	if url != "" {
-		shown := pages.FormSnippet{URL: url, Language: form.Language, Fields: form.Fields}
-		for _, t := range form.Topics {
-			topic, err := r.Topics.GetTopic(ctx, key, t.ID)
-			if err != nil {
-				return nil, err
-			}
-			shown.Topics = append(shown.Topics, signup.FormTopic{ID: t.ID, Name: topic.Name, Preselected: t.Preselected})
-		}
-		out.Embed = &formEmbed{HTML: shown.HTML(), Script: shown.WithScript()}
+		out.Embed = &formEmbed{HTML: r.Snippet(view, url, false), Script: r.Snippet(view, url, true)}
 	}
 	return &rest.Output[formDetail]{Body: out}, nil
 }

@@ -150,7 +150,7 @@ func (r SegmentRoutes) Add(h *rest.Handler) {
 	}, r.updateSegment)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
-		Summary: "Delete a segment. Its contacts are kept. Refused while a form, or a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
+		Summary: "Delete a segment, not its contacts. Refused while a form or an unsent broadcast uses it", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, rest.Do[*SegmentPath](r.Service.DeleteSegment, func(id string) removedSegment { return removedSegment{Object: "segment", ID: id, Deleted: true} }))
 	r.addMemberships(h)

@@ -169,7 +169,7 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 	}, r.updateTemplate)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-template", Method: http.MethodDelete, Path: "/templates/{id}",
-		Summary: "Delete a template. Emails that were sent with it are kept. Refused while a form uses it", Tags: templateTags,
+		Summary: "Delete a template that no form uses. Sent emails are kept", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.deleteTemplate)
 	rest.Register(h, rest.Route{}, openapi.Operation{

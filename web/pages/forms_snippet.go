@@ -13,6 +13,12 @@ type FormSnippet struct {
 	Fields   []app.FormField
 }
 
+// EmbeddedForm returns the HTML of a form for another site, with or without the script.
+func EmbeddedForm(view *signup.FormView, url string, script bool) string {
+	f := FormSnippet{URL: url, Language: view.Form.Language, Topics: view.Topics, Fields: view.Fields, Script: script}
+	return f.HTML()
+}
+
 // HTML returns the form to paste into a site. It works without the style of this server, and under
 // a Content-Security-Policy without inline styles and scripts.
 func (f *FormSnippet) HTML() string {
