@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"mailer/app"
 	"mailer/app/sending/signup"
 )
 
@@ -10,7 +9,8 @@ type FormSnippet struct {
 	URL      string // of the page of the form
 	Language string // of app.Languages; others, and none: English
 	Topics   []signup.FormTopic
-	Fields   []app.FormField
+	Fields   []signup.FormField
+	Script   bool // with the script that submits without leaving the page; its site must be an allowed origin
 }
 
 // EmbeddedForm returns the HTML of a form for another site, with or without the script.
@@ -36,7 +36,7 @@ func (f *FormSnippet) HTML() string {
 		if !field.Required {
 			label += " (" + escaped(t.optional) + ")"
 		}
-		out += "  <p><label>" + label + "<br>\n  <input" + attributes("name", field.Property) + attributes(fieldAttributes(field.Property, false, field.Required)...) + "></label></p>\n"
+		out += "  <p><label>" + label + "<br>\n  <input" + attributes("name", field.Name) + attributes(fieldAttributes(field)...) + "></label></p>\n"
 	}
 	if len(f.Topics) > 0 {
 		out += "  <fieldset>\n    <legend>" + escaped(t.choose) + "</legend>\n    <input" + attributes("type", "hidden", "name", topicsInput, "value", "") + ">\n"
@@ -49,11 +49,8 @@ func (f *FormSnippet) HTML() string {
 	}
 	out += "  <p hidden><label>" + escaped(t.trap) + " <input" + attributes("name", trapInput, "tabindex", "-1", "autocomplete", "off") + "></label></p>\n" +
 		"  <p><button type=\"submit\">" + escaped(t.submit) + "</button></p>\n  <p>" + escaped(t.leave) + "</p>\n</form>\n"
+	if f.Script {
+		out += "<script" + attributes("src", f.URL+scriptSuffix, "defer ", "") + "></script>\n"
+	}
 	return string(out)
-}
-
-// WithScript returns the same with the script that submits it without leaving the page. Its site must be
-// an allowed origin.
-func (f *FormSnippet) WithScript() string {
-	return f.HTML() + string("<script"+attributes("src", f.URL+scriptSuffix, "defer ", "")) + "></script>\n"
 }

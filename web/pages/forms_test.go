@@ -393,7 +393,7 @@ func TestFormNamesAreEscaped(t *testing.T) {
 		"form": s.ask("GET", "/f/"+formID, ""), "submitted": s.ask("POST", "/f/"+formID, typed),
 		"confirm": s.ask("GET", "/opt-in/tok?language=de%22><script>", ""), "confirmed": s.ask("POST", "/opt-in/tok", "opt-in-decision=again"),
 		"refuse": s.ask("GET", "/opt-in/tok/refuse", ""), "refused": s.ask("POST", "/opt-in/tok/refuse", ""),
-		"snippet": {Code: 200, Body: bytes.NewBufferString((&FormSnippet{URL: hostile, Topics: s.form.Topics, Fields: []app.FormField{{Property: "x", Label: hostile}}}).HTML())},
+		"snippet": {Code: 200, Body: bytes.NewBufferString((&FormSnippet{URL: hostile, Topics: s.form.Topics, Fields: s.form.Fields}).HTML())},
 	} {
 		all := nodes(t, w.Body.Bytes())
 		for _, n := range all["script"] {
@@ -476,8 +476,7 @@ func TestChallengeAndScript(t *testing.T) {
 
 func TestSnippet(t *testing.T) {
 	s := newSignUpServer(t)
-	fields := []app.FormField{{Property: "first_name", Label: "First name"}, {Property: "age", Label: "Age", Required: true}}
-	f := FormSnippet{URL: "https://pages.test/f/" + formID, Language: "de", Topics: s.form.Topics, Fields: fields}
+	f := FormSnippet{URL: "https://pages.test/f/" + formID, Language: "de", Topics: s.form.Topics, Fields: s.form.Fields}
 	all := nodes(t, []byte(f.HTML()))
 	names := map[string]bool{}
 	for _, n := range all["input"] {
@@ -487,8 +486,9 @@ func TestSnippet(t *testing.T) {
 	if !maps.Equal(names, want) || attrs(all["form"][0])["action"] != f.URL || attrs(all["form"][0])["method"] != "post" || len(all["script"]) != 0 || textOf(all["button"][0]) != "Anmelden" {
 		t.Errorf("%s", f.HTML())
 	}
-	if scripts := nodes(t, []byte(f.WithScript()))["script"]; len(scripts) != 1 || attrs(scripts[0])["src"] != f.URL+".js" {
-		t.Errorf("%s", f.WithScript())
+	f.Script = true
+	if scripts := nodes(t, []byte(f.HTML()))["script"]; len(scripts) != 1 || attrs(scripts[0])["src"] != f.URL+".js" {
+		t.Errorf("%s", f.HTML())
 	}
 	if strings.Contains(f.HTML(), "style") {
 		t.Error("the snippet needs a policy that allows inline styles")
