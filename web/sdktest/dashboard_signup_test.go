@@ -54,7 +54,7 @@ func TestSignUpFormInTheBrowser(t *testing.T) {
 	must(t, chromedp.Do(visitor.ctx, chromedp.Navigate(site.URL)))
 	visitor.fill("Email", "ann@example.org")
 	visitor.fill("First name", "Ann")
-	visitor.press("Subscribe")
+	visitor.press("Sign up")
 	visitor.sees("One more step")
 	eventually(t, time.Minute, "the button appears", func() (bool, string) {
 		return evaluate[bool](visitor, `!!document.querySelector('button')?.checkVisibility({visibilityProperty: true, opacityProperty: true})`), visitor.text()
