@@ -1,13 +1,12 @@
 // One topic: its archive, the feeds of it, and the issues in it.
 import { html } from './lib/core.js';
-import { api, useGet, useList } from './api.js';
+import { api, useGet } from './api.js';
 import { t } from './i18n.js';
 import { encoded } from './paths.js';
 import { href } from './router.js';
 import { mayAdmin } from './state.js';
 import { Bones, Button, Check, Copy, Empty, Facts, Failed, Head, Notice, Section, Time } from './ui/base.js';
 import { attempt, confirm } from './ui/float.js';
-import { Foot } from './ui/list.js';
 
 /** The page. @param {{params: {id: string}}} props */
 export default function Topic({ params }) {
@@ -16,8 +15,14 @@ export default function Topic({ params }) {
 	const trail = [[t('topics.title'), href('/topics')]];
 	if (error && !of) return html`<${Head} title=${t('contacts.topic')} path=${trail} /><${Failed} error=${error} retry=${reload} />`;
 	if (!of) return html`<${Head} title="" text=${t('contacts.topic')} path=${trail} /><${Bones} />`;
-	return html`<${Head} title=${html`<bdi>${of.name}</bdi>`} text=${of.name} path=${trail}>${of.archive_url && html`<${Button} icon="external" href=${of.archive_url} target="_blank" rel="noreferrer">${t('archive.open')}<//>`}<//>
-	<div class="page"><${Kind} of=${of} path=${path} set=${set} />${of.archive && html`<${Links} of=${of} /><${Issues} of=${of} path=${path} />`}</div>`;
+	return html`<${Shown} of=${of} path=${path} set=${set} trail=${trail} />`;
+}
+
+function Shown({ of, path, set, trail }) {
+	const archive = useGet(of.archive ? `${path}/archive` : null);
+	const url = archive.data?.url;
+	return html`<${Head} title=${html`<bdi>${of.name}</bdi>`} text=${of.name} path=${trail}>${url && html`<${Button} icon="external" href=${url} target="_blank" rel="noreferrer">${t('archive.open')}<//>`}<//>
+	<div class="page"><${Kind} of=${of} path=${path} set=${set} />${of.archive && (archive.data ? html`<${Links} url=${url} /><${Issues} of=${archive.data} path=${path} reload=${archive.reload} />` : archive.error ? html`<${Failed} error=${archive.error} retry=${archive.reload} />` : html`<${Bones} rows=${3} />`)}</div>`;
 }
 
 /** None, public or unlisted. */
@@ -33,24 +38,21 @@ function Kind({ of, path, set }) {
 		${hidden ? html`<${Notice}>${t('archive.hidden')}<//>` : !mayAdmin.value && html`<p class="t12 muted">${t('domain.askAdmin')}</p>`}</div><//>`;
 }
 
-function Links({ of }) {
-	if (!of.archive_url) return html`<${Section} title=${t('archive.links')}><${Notice} kind="warn" act=${mayAdmin.value && html`<${Button} href=${href('/team?part=settings')}>${t('pagesHost.set')}<//>`}>${t('archive.noHost')}<//><//>`;
-	const below = (name) => `${of.archive_url.replace(/\/$/, '')}/${name}`;
-	return html`<${Section} title=${t('archive.links')}><${Facts} pairs=${[[t('archive.page'), of.archive_url], ['RSS', below('feed.xml')], ['JSON Feed', below('feed.json')]].map(([name, url]) => [name, html`<${Copy} text=${url} shown />`])} /><//>`;
+function Links({ url }) {
+	if (!url) return html`<${Section} title=${t('archive.links')}><${Notice} kind="warn" act=${mayAdmin.value && html`<${Button} href=${href('/team?part=settings')}>${t('pagesHost.set')}<//>`}>${t('archive.noHost')}<//><//>`;
+	const below = (name) => `${url.replace(/\/$/, '')}/${name}`;
+	return html`<${Section} title=${t('archive.links')}><${Facts} pairs=${[[t('archive.page'), url], ['RSS', below('feed.xml')], ['JSON Feed', below('feed.json')]].map(([name, at]) => [name, html`<${Copy} text=${at} shown />`])} /><//>`;
 }
 
 /** The issues in the archive, and broadcasts that can be added. */
-function Issues({ of, path }) {
-	const inside = useList(`${path}/archive`, {}, { limit: 50 });
-	const sent = useList('/broadcasts', {}, { limit: 100 });
-	const known = new Set(inside.rows.map((row) => row.broadcast_id));
-	const others = sent.rows.filter((row) => row.topic_id === of.id && row.status === 'sent' && !known.has(row.id));
+function Issues({ of, path, reload }) {
 	const change = async (act, said) => {
-		if ((await attempt(act, said)) !== undefined) await inside.reload();
+		if ((await attempt(act, said)) !== undefined) await reload();
 	};
 	const add = (row) => change(() => api.post(`${path}/archive`, { broadcast_id: row.id }), t('archive.added'));
 	const drop = (row) => change(() => api.del(path + encoded`/archive/${row.id}`), t('archive.dropped'));
-	const line = (row, at, act) => html`<li key=${row.id}><span class="grow cut" title=${row.subject}>${row.url ? html`<a class="link" href=${row.url} target="_blank" rel="noreferrer"><bdi>${row.subject}</bdi></a>` : html`<bdi>${row.subject || row.name}</bdi>`}</span><span class="muted t12"><${Time} at=${at} as="clock" /></span>${mayAdmin.value && act}</li>`;
-	return html`<${Section} title=${t('archive.issues')}>${inside.loading ? html`<${Bones} rows=${3} />` : inside.rows.length ? html`<ul class="items">${inside.rows.map((row) => line(row, row.sent_at, html`<${Button} kind="quiet" icon="x" label=${t('archive.drop', { subject: row.subject })} onClick=${() => drop(row)} />`))}</ul><${Foot} list=${inside} />` : html`<${Empty} icon="list" title=${t('archive.none')}>${t('archive.noneText')}<//>`}<//>
-	${others.length > 0 && html`<${Section} title=${t('archive.past')}><p class="muted t13r prose">${t('archive.pastText')}</p><ul class="items">${others.map((row) => line(row, row.sent_at ?? row.created_at, html`<${Button} icon="plus" onClick=${() => add(row)}>${t('archive.add')}<//>`))}</ul><${Foot} list=${sent} /><//>`}`;
+	const line = (row, name, act) => html`<li key=${row.id}><span class="grow cut" title=${row.subject}>${name}</span><span class="muted t12"><${Time} at=${row.sent_at} as="clock" /></span>${mayAdmin.value && act}</li>`;
+	const subject = (row) => html`<bdi>${row.subject}</bdi>`;
+	return html`<${Section} title=${t('archive.issues')}>${of.issues.length ? html`<ul class="items">${of.issues.map((row) => line(row, row.url ? html`<a class="link" href=${row.url} target="_blank" rel="noreferrer">${subject(row)}</a>` : subject(row), html`<${Button} kind="quiet" icon="x" label=${t('archive.drop', { subject: row.subject })} onClick=${() => drop(row)} />`))}</ul>` : html`<${Empty} icon="list" title=${t('archive.none')}>${t('archive.noneText')}<//>`}<//>
+	${of.candidates.length > 0 && html`<${Section} title=${t('archive.past')}><p class="muted t13r prose">${t('archive.pastText')}</p><ul class="items">${of.candidates.map((row) => line(row, subject(row), html`<${Button} icon="plus" onClick=${() => add(row)}>${t('archive.add')}<//>`))}</ul><//>`}`;
 }
