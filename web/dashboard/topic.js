@@ -49,10 +49,10 @@ function Issues({ of, path, reload }) {
 	const change = async (act, said) => {
 		if ((await attempt(act, said)) !== undefined) await reload();
 	};
-	const add = (row) => change(() => api.post(`${path}/archive`, { broadcast_id: row.id }), t('archive.added'));
+	const add = (row) => change(() => api.post(`${path}/archive`, { broadcast_id: row.broadcast_id }), t('archive.added'));
 	const drop = (row) => change(() => api.del(path + encoded`/archive/${row.id}`), t('archive.dropped'));
-	const line = (row, name, act) => html`<li key=${row.id}><span class="grow cut" title=${row.subject}>${name}</span><span class="muted t12"><${Time} at=${row.sent_at} as="clock" /></span>${mayAdmin.value && act}</li>`;
+	const line = (row, name, act) => html`<li key=${row.broadcast_id}><span class="grow cut" title=${row.subject}>${name}</span><span class="muted t12"><${Time} at=${row.sent_at} as="clock" /></span>${mayAdmin.value && act}</li>`;
 	const subject = (row) => html`<bdi>${row.subject}</bdi>`;
-	return html`<${Section} title=${t('archive.issues')}>${of.issues.length ? html`<ul class="items">${of.issues.map((row) => line(row, row.url ? html`<a class="link" href=${row.url} target="_blank" rel="noreferrer">${subject(row)}</a>` : subject(row), html`<${Button} kind="quiet" icon="x" label=${t('archive.drop', { subject: row.subject })} onClick=${() => drop(row)} />`))}</ul>` : html`<${Empty} icon="list" title=${t('archive.none')}>${t('archive.noneText')}<//>`}<//>
+	return html`<${Section} title=${t('archive.issues')}>${of.issues.length ? html`<ul class="items">${of.issues.map((row) => line(row, of.url ? html`<a class="link" href=${of.url.replace(/\/$/, '') + encoded`/${row.id}`} target="_blank" rel="noreferrer">${subject(row)}</a>` : subject(row), html`<${Button} kind="quiet" icon="x" label=${t('archive.drop', { subject: row.subject })} onClick=${() => drop(row)} />`))}</ul>` : html`<${Empty} icon="list" title=${t('archive.none')}>${t('archive.noneText')}<//>`}<//>
 	${of.candidates.length > 0 && html`<${Section} title=${t('archive.past')}><p class="muted t13r prose">${t('archive.pastText')}</p><ul class="items">${of.candidates.map((row) => line(row, subject(row), html`<${Button} icon="plus" onClick=${() => add(row)}>${t('archive.add')}<//>`))}</ul><//>`}`;
 }
