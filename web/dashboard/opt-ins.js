@@ -33,7 +33,7 @@ export function OptIns({ of }) {
 		{ name: t('contacts.email'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${pageOf(row)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${OptInState} of=${row.status} /></span>` },
 		{ name: t('optIns.state'), class: 'w-status hide-s', cell: (row) => html`<${OptInState} of=${row.status} />` },
 		...(of ? [] : [{ name: t('forms.one'), class: 'w-part cell-cut drop-1', cell: (row) => html`<bdi class="muted">${formOf(row)}</bdi>` }]),
-		{ name: t('optIns.requested'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.requested_at} />` },
-		{ name: t('optIns.decided'), class: 'w-age num muted drop-2', cell: (row) => html`<${Time} at=${row.decided_at} />` },
+		{ name: t('optIns.requested'), class: 'w-when num muted', cell: (row) => html`<${Time} at=${row.requested_at} />` },
+		{ name: t('optIns.decided'), class: 'w-when num muted drop-2', cell: (row) => html`<${Time} at=${row.decided_at} />` },
 	]} />`;
 }
