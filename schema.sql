@@ -1269,6 +1269,8 @@ CREATE TABLE issues (
 ) STRICT;
 CREATE INDEX issues_topic ON issues (topic_id, sent_at, id);
 CREATE INDEX issues_team ON issues (team_id, id);
+CREATE INDEX topics_archive ON topics (id) WHERE topic_archive IS NOT NULL;
+CREATE INDEX broadcasts_archive ON broadcasts (topic_id, queued_at) WHERE topic_id IS NOT NULL AND queued_at IS NOT NULL;
 
 -- Own hosts of teams for the pages that they publish.
 CREATE TABLE pages_hosts (

@@ -27,6 +27,7 @@ type BroadcastInput struct {
 	Syntax      string // empty: plain
 	Variants    VariantChanges
 	Attachments []Attachment
+	Archive     *bool
 	Rules       AttachmentRules `json:"-"`
 	// Send sends the broadcast immediately, or at ScheduledAt, a time that schedule.Parse reads.
 	Send        bool
@@ -45,6 +46,9 @@ func (in *BroadcastInput) Validate(now time.Time) (Broadcast, error) {
 	}
 	if in.Text != nil {
 		p.Text = Change[string]{Set: true, Value: *in.Text}
+	}
+	if in.Archive != nil {
+		p.Archive = Change[bool]{Set: true, Value: *in.Archive}
 	}
 	if in.From == "" {
 		return Broadcast{}, Invalid("from", "is required")
@@ -105,7 +109,8 @@ type BroadcastPatch struct {
 	// and an empty list remove all.
 	Attachments Change[[]Attachment]
 	Rules       AttachmentRules
-	Revision    string // the revision that the change is based on; empty: any
+	Archive     Change[bool] // null: as if it was never set
+	Revision    string       // the revision that the change is based on; empty: any
 }
 
 // BroadcastChange is a validated patch.
@@ -299,6 +304,12 @@ func (c *BroadcastChange) Apply(b *Broadcast) (err error) {
 	if b.Variants, err = ChangeVariants(b.Variants, p.Variants); err != nil {
 		return err
 	}
+	if p.Archive.Set {
+		b.Archive = nil
+		if !p.Archive.Null {
+			b.Archive = &p.Archive.Value
+		}
+	}
 	if b.Name == "" {
 		b.Name = shorten(OneLine(b.Subject), MaxBroadcastName)
 	}
@@ -348,7 +359,7 @@ func (b *Broadcast) Copy() Broadcast {
 	const suffix = " (copy)"
 	out := Broadcast{
 		TeamID: b.TeamID, Name: shorten(b.Name, MaxBroadcastName-len(suffix)) + suffix, SegmentID: b.SegmentID, TopicID: b.TopicID,
-		From: b.From, ReplyTo: b.ReplyTo, Subject: b.Subject, Status: DraftBroadcast, BroadcastContent: b.BroadcastContent,
+		From: b.From, ReplyTo: b.ReplyTo, Subject: b.Subject, Status: DraftBroadcast, Archive: b.Archive, BroadcastContent: b.BroadcastContent,
 	}
 	out.Snapshot, out.Attachments = nil, nil
 	return out

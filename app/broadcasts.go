@@ -38,6 +38,7 @@ type Broadcast struct {
 	Started       int64      // recipients of Stored that have or had a unit
 	Open          int64      // units not finished
 	Held          HoldReason // empty: not held
+	Archive       *bool      // in the archive of its topic; nil: if it is sent to the whole topic
 	Counts        BroadcastCounts
 	CreatedAt     time.Time
 	// ScheduledAt, QueuedAt, SentAt and CanceledAt are zero until the state is reached.

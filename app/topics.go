@@ -28,6 +28,15 @@ const (
 	PrivateTopic Visibility = "private"
 )
 
+// TopicArchive says who finds the archive of a topic.
+type TopicArchive string
+
+// The values of TopicArchive. Without one a topic has no archive.
+const (
+	PublicArchive   TopicArchive = "public"
+	UnlistedArchive TopicArchive = "unlisted" // for those who know its URL
+)
+
 // Topic is a kind of mail that recipients can opt in to or out of.
 type Topic struct {
 	ID          string
@@ -36,6 +45,7 @@ type Topic struct {
 	Description string // empty: none
 	Default     Subscription
 	Visibility  Visibility
+	Archive     TopicArchive // empty: none
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
@@ -83,6 +93,10 @@ func (t *Topic) check() error {
 		return Invalid("description", "must not contain line breaks or other control characters")
 	case t.Visibility != PublicTopic && t.Visibility != PrivateTopic:
 		return Invalid("visibility", "must be public or private")
+	case t.Archive != "" && t.Archive != PublicArchive && t.Archive != UnlistedArchive:
+		return Invalid("archive", "must be public, unlisted or null")
+	case t.Archive != "" && t.Visibility != PublicTopic:
+		return Invalid("archive", "needs a topic with `visibility`: public")
 	}
 	return nil
 }
@@ -93,6 +107,7 @@ type TopicPatch struct {
 	Description Change[string] // null clears, empty means absent
 	Visibility  Visibility     // empty: unchanged
 	Default     Subscription   // empty, or the current value
+	Archive     Change[TopicArchive]
 }
 
 // Apply returns the topic with the patch applied. Errors: CodeValidation.
@@ -108,6 +123,9 @@ func (p *TopicPatch) Apply(t Topic) (Topic, error) {
 	}
 	if p.Visibility != "" {
 		t.Visibility = p.Visibility
+	}
+	if p.Archive.Set {
+		t.Archive = p.Archive.Value
 	}
 	return t, t.check()
 }

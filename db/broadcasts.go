@@ -11,7 +11,7 @@ import (
 
 const broadcastColumns = `b.id, b.team_id, b.name, b.segment_id, b.topic_id, b.sender, b.reply_to, b.subject, b.status, b.relay, b.mails,
 	b.audience, b.bound, b.written, b.expanded, b.begun, b.open, b.held, b.sent, b.delivery_delayed, b.delivered, b.opened, b.clicked, b.bounced,
-	b.complained, b.suppressed, b.failed, b.canceled, b.unsubscribed, b.created_at, b.scheduled_at, b.queued_at, b.sent_at, b.canceled_at, b.paused_at`
+	b.complained, b.suppressed, b.failed, b.canceled, b.unsubscribed, b.created_at, b.scheduled_at, b.queued_at, b.sent_at, b.canceled_at, b.paused_at, b.in_archive`
 
 // broadcastRow scans a row of broadcastColumns into an app.Broadcast.
 type broadcastRow struct {
@@ -20,14 +20,14 @@ type broadcastRow struct {
 	relay, mails, bound, held                 sql.NullString
 	created                                   int64
 	scheduledAt, queuedAt, sentAt, canceledAt sql.NullInt64
-	pausedAt                                  sql.NullInt64
+	pausedAt, archive                         sql.NullInt64
 }
 
 func (r *broadcastRow) dest() []any {
 	b, c := &r.b, &r.b.Counts
 	return []any{&b.ID, &b.TeamID, &b.Name, &r.segment, &r.topic, &r.sender, &r.replyTo, &b.Subject, &b.Status, &r.relay, &r.mails,
 		&b.Audience, &r.bound, &b.Stored, &b.Expanded, &b.Started, &b.Open, &r.held, &c.Sent, &c.DeliveryDelayed, &c.Delivered, &c.Opened, &c.Clicked, &c.Bounced,
-		&c.Complained, &c.Suppressed, &c.Failed, &c.Canceled, &c.Unsubscribed, &r.created, &r.scheduledAt, &r.queuedAt, &r.sentAt, &r.canceledAt, &r.pausedAt}
+		&c.Complained, &c.Suppressed, &c.Failed, &c.Canceled, &c.Unsubscribed, &r.created, &r.scheduledAt, &r.queuedAt, &r.sentAt, &r.canceledAt, &r.pausedAt, &r.archive}
 }
 
 func (r *broadcastRow) finish() (app.Broadcast, error) {
@@ -36,6 +36,10 @@ func (r *broadcastRow) finish() (app.Broadcast, error) {
 	b.Held = app.HoldReason(r.held.String)
 	b.CreatedAt, b.ScheduledAt, b.QueuedAt = fromMilli(r.created), fromMilli(r.scheduledAt.Int64), fromMilli(r.queuedAt.Int64)
 	b.SentAt, b.CanceledAt, b.PausedAt = fromMilli(r.sentAt.Int64), fromMilli(r.canceledAt.Int64), fromMilli(r.pausedAt.Int64)
+	if r.archive.Valid {
+		in := r.archive.Int64 == 1
+		b.Archive = &in
+	}
 	var from []app.Address
 	if err := errors.Join(fromJSON(r.sender, &from), fromJSON(r.replyTo, &b.ReplyTo)); err != nil {
 		return *b, fmt.Errorf("broadcast %s: %w", b.ID, err)
@@ -61,9 +65,9 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return err
 	}
-	err = tx.Write(`INSERT INTO broadcasts (id, team_id, name, segment_id, topic_id, sender, reply_to, subject, status, audience, written, expanded, begun, open, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'draft', 0, 0, 0, 0, 0, ?)`,
-		b.ID, b.TeamID, b.Name, nullText(b.SegmentID), nullText(b.TopicID), sender, replyTo, b.Subject, milli(b.CreatedAt))
+	err = tx.Write(`INSERT INTO broadcasts (id, team_id, name, segment_id, topic_id, sender, reply_to, subject, status, audience, written, expanded, begun, open, created_at, in_archive)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'draft', 0, 0, 0, 0, 0, ?, ?)`,
+		b.ID, b.TeamID, b.Name, nullText(b.SegmentID), nullText(b.TopicID), sender, replyTo, b.Subject, milli(b.CreatedAt), nullBool(b.Archive))
 	if err != nil {
 		return fmt.Errorf("insert broadcast: %w", err)
 	}
@@ -90,9 +94,9 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.Exec(`UPDATE broadcasts SET name = ?, segment_id = ?, topic_id = ?, sender = ?, reply_to = ?, subject = ?
+	n, err := tx.Exec(`UPDATE broadcasts SET name = ?, segment_id = ?, topic_id = ?, sender = ?, reply_to = ?, subject = ?, in_archive = ?
 		WHERE team_id = ? AND id = ? AND status = 'draft'`,
-		b.Name, nullText(b.SegmentID), nullText(b.TopicID), sender, replyTo, b.Subject, b.TeamID, b.ID)
+		b.Name, nullText(b.SegmentID), nullText(b.TopicID), sender, replyTo, b.Subject, nullBool(b.Archive), b.TeamID, b.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
@@ -109,6 +113,17 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 		return err
 	}
 	return errors.Join(tx.setBroadcastBlocks(b), tx.setBroadcastAttachments(b))
+}
+
+// nullBool returns the column of an optional boolean.
+func nullBool(b *bool) any {
+	switch {
+	case b == nil:
+		return nil
+	case *b:
+		return 1
+	}
+	return 0
 }
 
 func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {

@@ -257,6 +257,7 @@ var mayScan = map[string]string{
 	"PurgeCertificates":   "the same",
 	"PurgeChallenges":     "the same",
 	"TenantHosts":         "all tracking hosts, by their own index, now and then",
+	"DueIssues":           "the topics that have an archive, each by its own index",
 	"PagesHosts":          "at most one of each team, now and then",
 	"readSchemaTexts":     "a row for each table and index",
 	"makeSchema":          "the tables of a database that should have none",

@@ -7,10 +7,10 @@ import (
 	"mailer/db/engine"
 )
 
-const topicColumns = `t.id, t.team_id, t.name, coalesce(t.description, ''), t.subscription, t.visibility, t.created_at, t.updated_at`
+const topicColumns = `t.id, t.team_id, t.name, coalesce(t.description, ''), t.subscription, t.visibility, coalesce(t.topic_archive, ''), t.created_at, t.updated_at`
 
 func topicDest(t *app.Topic, created, updated *int64) []any {
-	return []any{&t.ID, &t.TeamID, &t.Name, &t.Description, &t.Default, &t.Visibility, created, updated}
+	return []any{&t.ID, &t.TeamID, &t.Name, &t.Description, &t.Default, &t.Visibility, &t.Archive, created, updated}
 }
 
 func scanTopic(s scanner) (app.Topic, error) {
@@ -30,7 +30,8 @@ func (tx *Tx) InsertTopic(t *app.Topic) error {
 	return oneRow(n, err, ErrConflict)
 }
 
-// UpdateTopic stores name, description and visibility. Errors: ErrNotFound; ErrConflict if
+// UpdateTopic stores name, description, visibility and archive. An archive that begins holds what is sent
+// from now on; one that ends is deleted. Errors: ErrNotFound; ErrConflict if
 // another topic has the name.
 func (tx *Tx) UpdateTopic(t *app.Topic) error {
 	tx.Changed(engine.Suppressions)
@@ -42,8 +43,18 @@ func (tx *Tx) UpdateTopic(t *app.Topic) error {
 	if taken {
 		return ErrConflict
 	}
-	return tx.WriteOne(`UPDATE topics SET name = ?, description = ?, visibility = ?, updated_at = ? WHERE team_id = ? AND id = ?`,
-		t.Name, nullText(t.Description), string(t.Visibility), milli(t.UpdatedAt), t.TeamID, t.ID)
+	err = tx.WriteOne(`UPDATE topics SET name = ?, description = ?, visibility = ?, updated_at = ?, topic_archive = ? WHERE team_id = ? AND id = ?`,
+		t.Name, nullText(t.Description), string(t.Visibility), milli(t.UpdatedAt), nullText(string(t.Archive)), t.TeamID, t.ID)
+	switch {
+	case err != nil:
+		return err
+	case t.Archive != "":
+		return tx.Write(`UPDATE topics SET archive_since = ? WHERE team_id = ? AND id = ? AND archive_since IS NULL`, milli(tx.Now), t.TeamID, t.ID)
+	}
+	if err = tx.Write(`UPDATE topics SET archive_since = NULL WHERE team_id = ? AND id = ?`, t.TeamID, t.ID); err != nil {
+		return err
+	}
+	return tx.Write(`DELETE FROM issues WHERE topic_id = ? AND team_id = ?`, t.ID, t.TeamID)
 }
 
 // DeleteTopic deletes a topic. PurgeLeftovers deletes its choices.
@@ -80,7 +91,7 @@ func (r *Reader) ListTopics(teamID string, page app.Page) ([]app.Topic, bool, er
 		`SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID)
 }
 
-const contactTopicColumns = `t.id, t.team_id, t.name, coalesce(t.description, ''), t.subscription, t.visibility, t.created_at, t.updated_at,
+const contactTopicColumns = `t.id, t.team_id, t.name, coalesce(t.description, ''), t.subscription, t.visibility, coalesce(t.topic_archive, ''), t.created_at, t.updated_at,
 	coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL`
 
 func scanContactTopic(s scanner) (app.ContactTopic, error) {

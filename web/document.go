@@ -29,6 +29,8 @@ func documentTags(doc *openapi.Document) {
 		{Name: "Forms", Description: "Sign-up forms."},
 		{Name: "Opt-ins", Description: "Who asked to receive mail, and what they agreed to."},
 		{Name: "Broadcasts", Description: "One email to many contacts."},
+		{Name: "Archives", Description: "Broadcasts that can be read on the web."},
+		{Name: "Feeds", Description: "RSS, Atom and JSON feeds that become broadcasts."},
 		{Name: "Webhooks", Description: "Endpoints that receive events, and their deliveries."},
 		{Name: "API keys", Description: "The keys that open this API."},
 		{Name: "Sign-in", Description: "How people get in and out of the dashboard."},

@@ -129,11 +129,12 @@ var documentedTexts = []string{
 	fmt.Sprintf("A team can have %d that are not over", contactfile.MaxUnfinished),
 	fmt.Sprintf("are kept for %d days", contactfile.Retention/day),
 	fmt.Sprintf("%d where it is absent; for owners", app.DefaultConfirmationsPerDay),
+	fmt.Sprintf("the link, which works for %d days", app.OptInLinkFor/day),
 	fmt.Sprintf("The first %d rejected rows", contactfile.MaxErrorsShown),
 }
 
 // noLimits are numbers in texts that are no limits.
-var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10(?:, the best| \(best\))|^0: no answer|UTF-8|like 5\.1\.1|RFC \d+|OpenAPI 3\.0|answer 200`)
+var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10(?:, the best| \(best\))|^0: no answer|UTF-8|SHA-256|like 5\.1\.1|RFC \d+|OpenAPI 3\.0|answer 200`)
 
 // limitWalk walks the document.
 type limitWalk struct {

@@ -28,7 +28,9 @@ func TestOwnPagesHost(t *testing.T) {
 	cfg.PagesHost, cfg.Resolver = "pages.internal", dns.Lookup
 	r := newTestAPI(t, cfg, func(cfg *Config, _ *rest.Limits) { cfg.OneHost, cfg.PagesHost = true, "pages.internal" })
 	other, theirs := r.newTeam("Other")
-	sql := func(statement string, args ...any) { r.write(func(tx *db.Tx) error { return tx.Write(statement, args...) }) }
+	sql := func(statement string, args ...any) {
+		r.write(func(tx *db.Tx) error { return tx.Write(statement, args...) })
+	}
 	verified := func(key, name string) {
 		wantStatus(t, r.as(key, "POST", "/domains", `{"name":"`+name+`"}`), 201)
 		sql(`UPDATE domains SET status = 'verified' WHERE name = ?`, name)

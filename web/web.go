@@ -75,7 +75,8 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.ProviderEvents, cfg.SNS)
-	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.SignUp, s.Mail, s.Shares, s.Views, s.Brands, s.Images)}
+	h.Browsers = pages.Register(h, s.Pages, s.SignUp, s.Mail, s.Shares, s.Views, s.Brands, s.Images, s.Archive)
+	h.Browsers.Home = dashboard.Prefix + "/"
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	h.OnDocument(documentTags)
@@ -121,6 +122,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		broadcasts.ImageRoutes{Service: s.Images, Dir: cfg.Spool},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.Broadcasts},
+		broadcasts.ArchiveRoutes{Service: s.Archive},
 		broadcasts.ReviewRoutes{Service: s.Reviews, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Teams},

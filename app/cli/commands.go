@@ -86,6 +86,7 @@ func (c *Store) Commands() []*cobra.Command {
 		c.users(),
 		c.domains(),
 		c.suppressions(),
+		c.pages(),
 		c.forms(),
 		c.optIns(),
 		c.audit(),

@@ -33,6 +33,7 @@ import (
 	"mailer/app/rules/dnsplan"
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/webhook"
+	"mailer/app/sending/archive"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/guardrails"
@@ -174,6 +175,7 @@ type Server struct {
 	Broadcasts     *broadcasts.Service
 	Reviews        *broadcasts.Reviews
 	SignUp         *signup.Service
+	Archive        *archive.Service
 	ProviderEvents *providerevents.Service
 	Relays         *relays.Service
 	Health         *health.Service
@@ -238,6 +240,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Broadcasts = broadcasts.New(b, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
 	s.SignUp = signup.New(b, s.Webhooks, s.Teams, s.Audience, s.Mail)
+	s.SignUp.Hosts = s.PageHosts
+	s.Archive = archive.New(b, s.PageHosts)
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
@@ -258,7 +262,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains, s.Images)
 	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, PageHosts: s.PageHosts, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, Archive: s.Archive})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)
 	return s, nil

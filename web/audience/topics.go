@@ -18,6 +18,7 @@ type TopicItem struct {
 	Description *string          `json:"description"`
 	Default     app.Subscription `json:"default_subscription" enum:"opt_in,opt_out" doc:"What counts for those who chose nothing"`
 	Visibility  app.Visibility   `json:"visibility" enum:"public,private" doc:"The hosted preference page lists public topics only"`
+	Archive     *string          `json:"archive" enum:"public,unlisted" doc:"Its broadcasts can be read on the web; null: they can't"`
 	CreatedAt   string           `json:"created_at" format:"date-time"`
 }
 
@@ -45,6 +46,7 @@ type updateTopicRequest struct {
 	Description rest.Change[string] `json:"description,omitempty" maxLength:"200" doc:"null clears"`
 	Visibility  app.Visibility      `json:"visibility,omitempty" enum:"public,private"`
 	Default     app.Subscription    `json:"default_subscription,omitempty" hidden:"true"`
+	Archive     rest.Change[string] `json:"archive,omitempty" enum:"public,unlisted" doc:"Owners and admins: public, or unlisted for those who know the URL, shows what is sent from now on on the web; needs a public topic. null deletes the archive"`
 }
 
 // TopicPath is the path parameter of one topic.
@@ -83,7 +85,7 @@ func (r TopicRoutes) Add(h *rest.Handler) {
 	}, rest.Get[*TopicPath](r.Service.GetTopic, newTopicRecord))
 	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
-		Summary: "Change the name, description or visibility of a topic", Tags: topicTags,
+		Summary: "Change the name, description, visibility or archive of a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateTopic)
 	rest.Register(h, rest.Route{}, openapi.Operation{
@@ -102,13 +104,14 @@ func (r TopicRoutes) createTopic(ctx context.Context, key *app.Key, _ *struct{},
 func (r TopicRoutes) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, request *updateTopicRequest) (*topicOutput, error) {
 	return rest.Answer(newTopicRecord)(r.Service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
 		Name: request.Name, Description: app.Change[string](request.Description), Visibility: request.Visibility, Default: request.Default,
+		Archive: app.Change[app.TopicArchive]{Set: request.Archive.Set, Null: request.Archive.Null, Value: app.TopicArchive(request.Archive.Value)},
 	}))
 }
 
 func newTopicItem(t *app.Topic) TopicItem {
 	return TopicItem{
 		ID: t.ID, Name: t.Name, Description: base.TextOrNull(t.Description), Default: t.Default, Visibility: t.Visibility,
-		CreatedAt: app.FormatTime(t.CreatedAt),
+		Archive: base.TextOrNull(string(t.Archive)), CreatedAt: app.FormatTime(t.CreatedAt),
 	}
 }
 

@@ -22,6 +22,7 @@ type createBroadcastRequest struct {
 	Syntax      string                `json:"syntax,omitempty" enum:"plain,liquid" doc:"liquid: subject, preview_text, html and text are Liquid; default: plain"`
 	Variants    shapes.VariantChanges `json:"variants,omitempty"`
 	Attachments shapes.AttachmentList `json:"attachments,omitempty"`
+	Archive     *bool                 `json:"archive,omitempty" doc:"In the archive of its topic, if there is one; default: if it has no segment"`
 	Send        bool                  `json:"send,omitempty" doc:"true: send it now or at scheduled_at; default: keep it as a draft"`
 	ScheduledAt string                `json:"scheduled_at,omitempty" doc:"When to send, with send: ISO 8601, or English like in 2 hours or tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
 }
@@ -29,7 +30,7 @@ type createBroadcastRequest struct {
 func (r *createBroadcastRequest) input() app.BroadcastInput {
 	return app.BroadcastInput{
 		Name: r.Name, SegmentID: r.SegmentID, AudienceID: r.AudienceID, TopicID: r.TopicID, From: r.From, ReplyTo: r.ReplyTo,
-		Subject: r.Subject, Preview: r.PreviewText, HTML: r.HTML, Text: r.Text, Design: r.Design, Syntax: r.Syntax, Variants: r.Variants.Changes(), Attachments: r.Attachments.Files(), Send: r.Send, ScheduledAt: r.ScheduledAt,
+		Subject: r.Subject, Preview: r.PreviewText, HTML: r.HTML, Text: r.Text, Design: r.Design, Syntax: r.Syntax, Variants: r.Variants.Changes(), Attachments: r.Attachments.Files(), Archive: r.Archive, Send: r.Send, ScheduledAt: r.ScheduledAt,
 	}
 }
 
@@ -49,6 +50,7 @@ type updateBroadcastRequest struct {
 	Syntax      string                                  `json:"syntax,omitempty" enum:"plain,liquid"`
 	Variants    rest.Change[shapes.VariantChanges]      `json:"variants,omitempty" doc:"Changes the given languages, null removes one of them; null removes all"`
 	Attachments rest.Change[shapes.DraftAttachmentList] `json:"attachments,omitempty" doc:"Replaces all attachments; null or an empty array removes them"`
+	Archive     rest.Change[bool]                       `json:"archive,omitempty" doc:"In the archive of its topic; null: if it has no segment"`
 	Revision    string                                  `json:"revision,omitempty" doc:"The revision that you read. If the draft was changed since, the update is refused as a conflict"`
 }
 
@@ -60,6 +62,7 @@ func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
 		HTML:    app.Change[string](r.HTML), Text: app.Change[string](r.Text), Design: app.Change[string](r.Design), Revision: r.Revision,
 		Syntax: r.Syntax, Variants: shapes.VariantChange(r.Variants),
 		Attachments: app.Change[[]app.Attachment]{Set: r.Attachments.Set, Null: r.Attachments.Null, Value: r.Attachments.Value.Files()},
+		Archive:     app.Change[bool](r.Archive),
 	}
 }
 

@@ -58,6 +58,7 @@ type broadcastRecord struct {
 	Syntax      string                  `json:"syntax" enum:"plain,liquid"`
 	Variants    shapes.Variants         `json:"variants" doc:"The broadcast in other languages, by language"`
 	Attachments []shapes.AttachmentMeta `json:"attachments" doc:"Without their content"`
+	Archive     *bool                   `json:"archive" doc:"In the archive of its topic; null: if it has no segment"`
 	Revision    string                  `json:"revision" doc:"Names what it says now, for PATCH"`
 	Counts      broadcastCounts         `json:"counts" doc:"Numbers of recipients, each counted once in each"`
 	Languages   []languageCounts        `json:"languages" doc:"Numbers of recipients by language; empty without variants, and before it is sent"`
@@ -329,7 +330,7 @@ func newBroadcastRecord(v *broadcasts.BroadcastView, revision string) broadcastR
 	return broadcastRecord{
 		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
 		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: base.TextOrNull(v.Preview), HTML: base.TextOrNull(v.HTML), Text: v.Text, Design: base.TextOrNull(v.Design),
-		Syntax: v.Syntax.String(), Variants: shapes.NewVariants(v.Variants), Attachments: shapes.NewAttachmentMetas(v.Attachments), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast), Languages: newLanguageCounts(v.Languages),
+		Syntax: v.Syntax.String(), Variants: shapes.NewVariants(v.Variants), Attachments: shapes.NewAttachmentMetas(v.Attachments), Archive: v.Archive, Revision: revision, Counts: newBroadcastCounts(&v.Broadcast), Languages: newLanguageCounts(v.Languages),
 	}
 }
 

@@ -104,17 +104,17 @@ func (f *formMarkup) inputs() (out markup) {
 		if !field.Required {
 			label += " <span>(" + escaped(f.text.optional) + ")</span>"
 		}
-		out += f.input(i, field.Name, label, "text", fieldAttributes(&field)...)
+		out += f.input(i, field.Name, label, "text", fieldAttributes(field.Name, field.Number, field.Required)...)
 	}
 	return out
 }
 
 // fieldAttributes returns the attributes of a field of the team, without names and errors.
-func fieldAttributes(field *signup.FormField) []string {
-	fill := map[string]string{"first_name": "given-name", "last_name": "family-name"}[field.Name]
+func fieldAttributes(name string, number, required bool) []string {
+	fill := map[string]string{app.FirstNameField: "given-name", app.LastNameField: "family-name"}[name]
 	return []string{
-		given(fill != "", "autocomplete"), fill, given(field.Number, "inputmode"), "decimal", given(!field.Number, "dir"), "auto",
-		"maxlength", strconv.Itoa(app.MaxFormValue), given(field.Required, "required "), "",
+		given(fill != "", "autocomplete"), fill, given(number, "inputmode"), "decimal", given(!number, "dir"), "auto",
+		"maxlength", strconv.Itoa(app.MaxFormValue), given(required, "required "), "",
 	}
 }
 

@@ -36,7 +36,7 @@ func (f *FormSnippet) HTML() string {
 		if !field.Required {
 			label += " (" + escaped(t.optional) + ")"
 		}
-		out += "  <p><label>" + label + "<br>\n  <input" + attributes("name", field.Name) + attributes(fieldAttributes(field)...) + "></label></p>\n"
+		out += "  <p><label>" + label + "<br>\n  <input" + attributes("name", field.Name) + attributes(fieldAttributes(field.Name, field.Number, field.Required)...) + "></label></p>\n"
 	}
 	if len(f.Topics) > 0 {
 		out += "  <fieldset>\n    <legend>" + escaped(t.choose) + "</legend>\n    <input" + attributes("type", "hidden", "name", topicsInput, "value", "") + ">\n"

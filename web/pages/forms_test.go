@@ -93,9 +93,14 @@ func newSignUpServer(t *testing.T) *signUpServer {
 		optIn: signup.OptInView{Team: "ACME", Email: "ann@example.org", Status: app.OptInPending, Topics: topics,
 			Fields: []signup.FilledField{{FormField: fields[0], Value: "Ann"}, {FormField: fields[1], Value: "41"}}},
 	}
+	return &signUpServer{f, t, handlerOf(f)}
+}
+
+// handlerOf serves the pages of sign-up only.
+func handlerOf(service SignUps) http.Handler {
 	h := rest.New(rest.Config{Log: slog.New(slog.DiscardHandler), Limits: rest.DefaultLimits(), Now: func() time.Time { return testNow }})
-	registerForms(h, f, newPages(h, nil))
-	return &signUpServer{f, t, h}
+	registerForms(h, service, newPages(h, nil))
+	return h
 }
 
 // ask sends a request; headers are lines.

@@ -49,15 +49,32 @@ func (page *hostedPage) render(lang string, style markup) string {
 		put(element(`<p dir="auto">`, escaped(legible(line)), "</p>\n"))
 	}
 	put(page.facts(), element(`<iframe sandbox="" referrerpolicy="no-referrer" src="`, escaped(page.Frame), "\"></iframe>\n"))
+	put(page.articles())
 	put(element(`<p class="note" dir="ltr">`, escaped(page.Target), "</p>\n"), page.form(), page.nav(), "</main>\n</body>\n</html>\n")
 	return b.String()
 }
 
+// robots returns Head, or else the tag that keeps search engines away unless the page is listed.
 func (page *hostedPage) robots() markup {
-	if page.Listed {
-		return ""
+	if page.Head != "" || page.Listed {
+		return page.Head
 	}
 	return "<meta name=\"robots\" content=\"noindex\">\n"
+}
+
+// articles returns the list of articles.
+func (page *hostedPage) articles() markup {
+	var b strings.Builder
+	for i := range page.Articles {
+		r := &page.Articles[i]
+		for _, part := range []markup{
+			`<li><a href="` + escaped(r.Address) + `"><bdi>`, escaped(r.Title), "</bdi></a>\n", element(`<p><time datetime="`+escaped(r.Time)+`">`, escaped(r.Date), "</time></p>\n"),
+			element("<p><bdi>", escaped(r.Text), "</bdi></p>\n"), "</li>\n",
+		} {
+			b.WriteString(string(part))
+		}
+	}
+	return element("<ul class=\"issues\">\n", markup(b.String()), "</ul>\n")
 }
 
 // sign returns a team's logo, or the letter in its place.

@@ -20,6 +20,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/brand"
+	"mailer/app/sending/archive"
 	"mailer/app/sending/mail"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/images"
@@ -55,31 +56,39 @@ type pages struct {
 
 // hostedPage is the content of a page. Names in it are foreign input: fill or render escapes them.
 type hostedPage struct {
-	status  int
-	Title   string
-	Team    string
-	Mark    string // the first letter of Team; empty: none
-	Theme   theme
-	Heading markup
-	Saved   markup // what was done; empty: nothing
-	Notice  markup
-	Lines   []markup
-	Own     []string // the team's own text, by line
-	Target  string   // a URL that is shown as text; empty: none
-	Legend  string   // of Topics
-	Topics  []app.ContactTopic
-	Button  string // empty: no form
-	Form    markup // in place of the form with Button
-	Style   string // CSS after the common style
-	Script  string // an own URL; empty: no script runs
-	Listed  bool   // search engines may list the page
-	Links   []pageLink
-	Facts   []pageFact
-	Frame   string // an own URL that is shown in a frame; empty: none
+	status   int
+	Title    string
+	Team     string
+	Mark     string // the first letter of Team; empty: none
+	Theme    theme
+	Heading  markup
+	Saved    markup // what was done; empty: nothing
+	Notice   markup
+	Lines    []markup
+	Own      []string // the team's own text, by line
+	Target   string   // a URL that is shown as text; empty: none
+	Legend   string   // of Topics
+	Topics   []app.ContactTopic
+	Button   string // empty: no form
+	Form     markup // in place of the form with Button
+	Style    string // CSS after the common style
+	Script   string // an own URL; empty: no script runs
+	Listed   bool   // search engines may list the page
+	Links    []pageLink
+	Facts    []pageFact
+	Head     markup        // instead of the tag that keeps search engines away
+	Articles []pageArticle // of a list
+	Frame    string        // an own URL that is shown in a frame; empty: none
 }
 
 // pageFact is a header line of an email.
 type pageFact struct{ Name, Value string }
+
+// pageArticle is a row of a list of texts on other pages.
+type pageArticle struct {
+	Address, Title, Text string
+	Date, Time           string // as it is shown, and as a date of HTML; empty: none
+}
 
 type pageLink struct {
 	Address, Text string
@@ -105,9 +114,9 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 	return &pages{h: h, service: service, matcher: language.NewMatcher(tags), texts: texts}
 }
 
-// Register adds the hosted pages, sign-up forms, shared emails, mails in a browser, tracking URLs and logos. It returns
-// a function that answers with an error page.
-func Register(h *rest.Handler, service *audience.Pages, forms SignUps, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands, images *images.Service) (errorPage func(*rest.Exchange, *rest.Error)) {
+// Register adds the hosted pages, sign-up forms, archives, shared emails, mails in a browser, tracking URLs and logos. It
+// returns the error page, and the page at the root of hosts for pages.
+func Register(h *rest.Handler, service *audience.Pages, forms SignUps, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands, images *images.Service, archives *archive.Service) rest.Browsers {
 	p := newPages(h, service)
 	registerForms(h, forms, p)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
@@ -120,7 +129,7 @@ func Register(h *rest.Handler, service *audience.Pages, forms SignUps, opens *ma
 	registerShares(h, shares, p)
 	registerViews(h, views, p)
 	pictures{h, logos, images}.add()
-	return p.refuse
+	return rest.Browsers{ErrorPage: p.refuse, PagesHome: registerArchives(h, archives, p)}
 }
 
 // add registers a page. The route writes its answer itself, so that pages and earlier errors look

@@ -11,6 +11,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"mailer/app"
+	"mailer/app/rules/tracking"
 )
 
 // httprouter can't hold a literal and a parameter at the same position (/emails/batch and
@@ -156,6 +157,11 @@ func (h *Handler) dispatch(x *Exchange, r *http.Request) {
 			return
 		}
 	}
+	if path == "/" && h.Browsers.PagesHome != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) && h.onPagesHost(tracking.HostOf(x.Host)) {
+		x.Pattern, x.quiet, x.route = "/", true, &Route{Public: true, Quiet: true}
+		h.Browsers.PagesHome(x, r)
+		return
+	}
 	if handle, params := h.lookup(r.Method, path); handle != nil {
 		if escaped {
 			unescapeParams(params)
@@ -176,6 +182,8 @@ func (h *Handler) dispatch(x *Exchange, r *http.Request) {
 type Browsers struct {
 	Home      string                  // target of the redirect from /
 	ErrorPage func(*Exchange, *Error) // writes errors as a page; nil: JSON
+	// PagesHome writes the page at the root of a host for pages; nil: there is none.
+	PagesHome func(*Exchange, *http.Request)
 }
 
 // refuseNotFound answers 404: a page for browsers, JSON for other clients.

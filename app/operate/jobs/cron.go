@@ -12,6 +12,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/rules/pacing"
 	"mailer/app/rules/webhook"
+	"mailer/app/sending/archive"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/guardrails"
 	"mailer/app/sending/mail"
@@ -33,6 +34,7 @@ func (s *Service) allJobs() []cronJob {
 		{guardrails.Every, "judge the rates of teams and regions", s.delivery.Guardrails.Judge},
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
 		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.AnnounceHeldChoices},
+		{archive.Every, "put broadcasts into the archives of their topics", s.archive.MakeIssues},
 		{time.Minute, "note the time for the next server", s.noteClock},
 		{time.Minute, "sweep up what a wake-up missed", s.sweepIfChanged},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},

@@ -13,6 +13,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/operate/requestlog"
 	"mailer/app/operate/retention"
+	"mailer/app/sending/archive"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/mail"
@@ -43,6 +44,7 @@ type Dependencies struct {
 	Reports    *providerevents.Service
 	Retention  *retention.Service
 	RequestLog *requestlog.Service
+	Archive    *archive.Service
 }
 
 // Service runs the background work.
@@ -62,6 +64,7 @@ type Service struct {
 	reports    *providerevents.Service
 	retention  *retention.Service
 	requestLog *requestlog.Service
+	archive    *archive.Service
 	eraser     *eraser
 	clockWatch *watch
 	lastSweep  lastSweep
@@ -74,7 +77,7 @@ type Service struct {
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
 	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, pageHosts: o.PageHosts, images: o.Images, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, archive: o.Archive, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s
 }

@@ -21,6 +21,18 @@ type Preview struct {
 // the URLs of the unsubscribe page and of the page that shows the mail. With clicks, the HTML shows them
 // after its links. Errors: those of Compile.
 func PreviewOf(b *app.Broadcast, contact *app.Contact, page, view string, clicks Clicks) (*Preview, error) {
+	return previewAs(b, app.NewID(), contact, page, view, clicks)
+}
+
+// ForNobody renders a queued broadcast, in its own language, for the archive of its topic: of the
+// contact nothing is known, nothing is tracked, and page replaces the URLs of all pages for a
+// recipient. The time of Liquid is that at which the broadcast was queued. Errors: those of Compile.
+func ForNobody(b *app.Broadcast, page string) (*Preview, error) {
+	return previewAs(b.In(""), app.BroadcastEmailID(b.EmailIDPrefix, 0), &app.Contact{}, page, page, nil)
+}
+
+// previewAs is PreviewOf for an email with an id.
+func previewAs(b *app.Broadcast, id string, contact *app.Contact, page, view string, clicks Clicks) (*Preview, error) {
 	plain := *prepared(b)
 	if b.Snapshot != nil {
 		frozen := *b.Snapshot
@@ -38,7 +50,7 @@ func PreviewOf(b *app.Broadcast, contact *app.Contact, page, view string, clicks
 	if err != nil {
 		return nil, err
 	}
-	rec := &app.BroadcastRecipient{ID: app.NewID(), Email: contact.Email, Fields: c.mail.Fields(contact)}
+	rec := &app.BroadcastRecipient{ID: id, Email: contact.Email, Fields: c.mail.Fields(contact)}
 	f := &fillState{mail: c.mail, recipient: rec, page: page, view: view}
 	out := &Preview{Subject: c.mail.subjectOf(f), Preview: preview.body(f).String()}
 	bodies := c.mail.bodies(f)

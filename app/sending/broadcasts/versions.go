@@ -40,6 +40,9 @@ func draftOf(b *app.Broadcast) *Draft {
 // draft that the draft has changed.
 func Revision(b *app.Broadcast) (string, error) {
 	state := []any{draftOf(b), b.SegmentID, b.TopicID}
+	if b.Archive != nil {
+		state = append(state, *b.Archive)
+	}
 	for i := range b.Attachments {
 		state = append(state, b.Attachments[i].ID)
 	}

@@ -54,7 +54,7 @@ func (s *Topics) GetTopic(ctx context.Context, key *app.Key, id string) (t app.T
 
 // UpdateTopic changes a topic and returns it. A call that changes nothing announces no event.
 // Errors: CodeNotFound, CodeValidation, also for another default, CodeConflict for a name that
-// another topic has.
+// another topic has, CodeForbidden if a member changes the archive.
 func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch app.TopicPatch) (t app.Topic, err error) {
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Topic(key.TeamID, id)
@@ -63,6 +63,14 @@ func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch
 		}
 		if t, err = patch.Apply(old); err != nil || t == old {
 			return err
+		}
+		if t.Archive != old.Archive {
+			if !key.Role.Manages() {
+				return app.Errorf(app.CodeForbidden, "Only owners and admins of the team can change the archive of a topic")
+			}
+			if err := base.Audit(ctx, tx, key.TeamID, "topic.archive", id, map[string]any{"archive": old.Archive}, map[string]any{"archive": t.Archive}); err != nil {
+				return err
+			}
 		}
 		t.UpdatedAt = tx.Now
 		if err := tx.UpdateTopic(&t); err != nil {
