@@ -6,8 +6,8 @@ import { editFeed, scheduleWords } from './feed-form.js';
 import { t } from './i18n.js';
 import { encoded } from './paths.js';
 import { href } from './router.js';
-import { Button, Empty, Head, Status, Time } from './ui/base.js';
-import { attempt, confirm, Menu } from './ui/float.js';
+import { Button, Empty, Head, Notice, Status, Time } from './ui/base.js';
+import { attempt, confirm, dialog, DialogBody, Menu } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 
 /** The host of a feed, which names it in lists. @param {string} url */
@@ -15,6 +15,11 @@ const hostOf = (url) => (URL.canParse(url) ? new URL(url).host + new URL(url).pa
 
 /** The state of a feed: an error counts more than that it is active. */
 const FeedState = ({ of }) => html`<${Status} of=${of.state === 'active' ? (of.last_error ? 'failing' : 'open') : of.state} word=${t(`feeds.is_${of.state === 'active' && of.last_error ? 'failing' : of.state}`)} />`;
+
+/** What the next issue would have. @param {any} of */
+const showCheck = (of) => dialog((close) => html`<${DialogBody} title=${t('feeds.checkedTitle')} onSubmit=${() => close()} acts=${html`<${Button} type="submit" kind="primary">${t('ui.close')}<//>`}>
+	${of.error && html`<${Notice} kind="bad">${of.error}<//>`}${of.subject && html`<p>${t('feeds.nextSubject', { subject: of.subject })}</p>`}
+	${of.items.length ? html`<ul class="items items--tight">${of.items.map((/** @type {any} */ item, /** @type {number} */ i) => html`<li key=${i}><span class="grow cut" title=${item.title}><bdi>${item.title || item.url}</bdi></span><span class="muted t12"><${Time} at=${item.date} as="clock" /></span></li>`)}</ul>` : html`<p class="muted">${t('feeds.nothingNew')}</p>`}<//>`);
 
 /** The page. */
 export default function Feeds() {
@@ -24,8 +29,9 @@ export default function Feeds() {
 		if (await editFeed(of)) list.reload();
 	};
 	const check = async (row) => {
-		await attempt(() => api.post(encoded`/feeds/${row.id}/check`), t('feeds.checked'));
+		const found = await attempt(() => api.post(encoded`/feeds/${row.id}/check`));
 		list.reload();
+		if (found) await showCheck(found);
 	};
 	const turn = async (row, state) => {
 		await attempt(() => api.patch(encoded`/feeds/${row.id}`, { state }), t(state === 'active' ? 'feeds.resumed' : 'feeds.paused'));
