@@ -1,7 +1,8 @@
 // The list of broadcasts, with progress and results.
 import { html, useMemo, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
-import { number, percent } from './format.js';
+import { BroadcastSections } from './broadcast-sections.js';
+import { number, percent, sender } from './format.js';
 import { t } from './i18n.js';
 import { encoded } from './paths.js';
 import { base, go } from './router.js';
@@ -70,7 +71,7 @@ export default function Broadcasts() {
 	};
 	const audience = (row) => (row.segment_id ? named.get(row.segment_id) ?? t('broadcasts.segmentGone') : t('composer.everybody'));
 	const make = html`<${Button} kind="primary" icon="plus" onClick=${create}>${t('broadcasts.new')}<//>`;
-	return html`<${Head} title=${t('broadcasts.title')}><${Csv} path="/broadcasts" name="broadcasts" />${make}<//>
+	return html`<${Head} title=${t('broadcasts.title')}><${Csv} path="/broadcasts" name="broadcasts" />${make}<//><${BroadcastSections} at="broadcasts" />
 	<${Table} list=${list} label=${t('broadcasts.title')} open=${pageOf} empty=${html`<${Empty} ghost=${[['Summer dates', html`<${BroadcastStatus} of=${{ status: 'draft' }} />`, '–'], ['Product news', html`<${BroadcastStatus} of=${{ status: 'sent' }} />`, number(2482)]]} icon="broadcast" title=${t('broadcasts.none')} act=${make}>${t('broadcasts.noneText')}<//>`} columns=${[
 		{ name: t('broadcasts.name'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${pageOf(row)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub"><${BroadcastStatus} of=${row} /> <span class="muted">${row.counts.recipients ? number(row.counts.recipients) : ''}</span></span>` },
 		{ name: t('broadcasts.state'), class: 'w-status hide-s', cell: (row) => html`<${BroadcastStatus} of=${row} />` },
@@ -94,9 +95,6 @@ export default function Broadcasts() {
 export const create = () => dialog((close) => html`<${New} close=${close} />`);
 
 const beginning = '<!doctype html>\n<html lang="en">\n<body>\n<p>Hello {{{contact.first_name|there}}},</p>\n<p></p>\n<p><a href="{{{UNSUBSCRIBE_URL}}}">Unsubscribe</a></p>\n</body>\n</html>\n';
-
-/** An address with the name of a team before it. @param {string} name @param {string} address */
-const named = (name, address) => (!name ? address : /^[^()<>[\]:;@\\,."]+$/.test(name) ? `${name} <${address}>` : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`);
 
 /** The members copied from a template or the last broadcast. */
 const copied = ['subject', 'preview_text', 'html', 'text', 'design', 'syntax', 'variants'];
@@ -122,10 +120,10 @@ function New({ close }) {
 	const [picked, pick] = useState('');
 	const [wrong, setWrong] = useState('');
 	const template = picked || templates.rows[0]?.id;
-	const sender = from ?? (verified.length ? named(membership.value?.name ?? '', `news@${verified[0]}`) : '');
+	const address = from ?? (verified.length ? sender(membership.value?.name ?? '', `news@${verified[0]}`) : '');
 	const make = async () => {
 		try {
-			const made = await api.post('/broadcasts', { name: name.trim(), from: sender, ...(await contentOf(start, name.trim(), { template, last })), ...(segment ? { segment_id: segment } : {}) });
+			const made = await api.post('/broadcasts', { name: name.trim(), from: address, ...(await contentOf(start, name.trim(), { template, last })), ...(segment ? { segment_id: segment } : {}) });
 			close();
 			go(encoded`/broadcasts/${made.id}`);
 		} catch (e) {
@@ -133,9 +131,9 @@ function New({ close }) {
 			setWrong(e.message);
 		}
 	};
-	return html`<${DialogBody} title=${t('broadcasts.new')} onSubmit=${make} acts=${html`<${Button} onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!name.trim() || !sender}>${t('broadcasts.begin')}<//>`}>
+	return html`<${DialogBody} title=${t('broadcasts.new')} onSubmit=${make} acts=${html`<${Button} onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!name.trim() || !address}>${t('broadcasts.begin')}<//>`}>
 		<${Input} label=${t('broadcasts.name')} hint=${t('broadcasts.nameHint')} value=${name} onInput=${setName} autofocus maxlength="255" />
-		<${Input} label=${t('composer.from')} hint=${!domains.loading && !verified.length ? t('broadcasts.noDomain') : t('broadcasts.fromHint')} value=${sender} onInput=${setFrom} error=${wrong} />
+		<${Input} label=${t('composer.from')} hint=${!domains.loading && !verified.length ? t('broadcasts.noDomain') : t('broadcasts.fromHint')} value=${address} onInput=${setFrom} error=${wrong} />
 		<${Select} label=${t('broadcasts.audience')} value=${segment} onChange=${setSegment} options=${[['', t('composer.everybody')], ...segments.rows.map((s) => [s.id, s.name])]} />
 		<${Start} value=${start} onChange=${setStart} hint=${start === 'last' ? t('starters.copyOf', { name: last.name }) : undefined} options=${['announcement', 'digest', 'receipt', ...(templates.rows.length ? ['template'] : []), ...(last ? ['last'] : []), 'blank', 'mjml', 'html']} />
 		${start === 'template' && html`<${Select} label=${t('starters.pick')} value=${template} onChange=${pick} options=${templates.rows.map((row) => [row.id, row.name])} />`}<//>`;

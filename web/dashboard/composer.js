@@ -13,7 +13,7 @@ import { addLanguage, inLanguage, Languages, languagesOf } from './languages.js'
 import { looksLikeMJML, MJML } from './mjml.js';
 import { base, go } from './router.js';
 import { mjmlDesign } from './starters.js';
-import { Bones, Button, Failed, Head, Icon, Seg, Select } from './ui/base.js';
+import { Bones, Button, Check, Failed, Head, Icon, Seg, Select } from './ui/base.js';
 import { CodeEditor, Refusal } from './ui/code-editor.js';
 import { nameOf, useCount } from './ui/audience.js';
 import { Menu } from './ui/float.js';
@@ -103,11 +103,13 @@ function Audience({ draft }) {
 	const { value } = draft;
 	const segments = useList('/segments', {}, { limit: 100 });
 	const topics = useList('/topics', {}, { limit: 100 });
+	const topic = topics.rows.find((row) => row.id === value.topic_id);
 	const segment = useGet(value.segment_id ? encoded`/segments/${value.segment_id}` : null).data;
 	const reached = useCount(value.segment_id ? { segment_id: value.segment_id, topic_id: value.topic_id || undefined } : { filter: { match: 'all', conditions: [] }, topic_id: value.topic_id || undefined });
 	const options = (list, id, first) => [['', first], ...list.rows.map((row) => [row.id, row.name]), ...(id && !list.rows.some((row) => row.id === id) ? [[id, segment?.id === id ? segment.name : '…']] : [])];
 	return html`<span class="row row--wrap"><${Select} bare label=${t('composer.segment')} value=${value.segment_id ?? ''} onChange=${(id) => draft.change({ segment_id: id })} options=${options(segments, value.segment_id, t('composer.everybody'))} />
 	<${Select} bare label=${t('composer.topic')} value=${value.topic_id ?? ''} onChange=${(id) => draft.change({ topic_id: id })} options=${options(topics, value.topic_id, t('composer.noTopic'))} />
+	${topic?.archive && html`<${Check} label=${t('archive.include')} checked=${value.archive ?? !value.segment_id} onChange=${(archive) => draft.change({ archive })} />`}
 	${reached && html`<span class=${reached.count ? 'muted' : 'warn'}>${t('composer.people', { n: reached.count })}</span>`}</span>`;
 }
 

@@ -9,6 +9,7 @@ import { Csv, Foot } from './ui/list.js';
 import { nameOf, Subscribed } from './ui/audience.js';
 import { lookOf } from './email-parts.js';
 import { editContact, removeContacts } from './contact-acts.js';
+import { askOptIn, Consents } from './consents.js';
 import { encoded } from './paths.js';
 
 /** The page. @param {{params: {id: string}}} props */
@@ -24,6 +25,7 @@ export default function Contact({ params }) {
 		<${Button} icon="link" onClick=${() => showLink(c)}>${t('contact.link')}<//><${Button} icon="edit" onClick=${() => editContact(c, declared, contact.reload)}>${t('ui.edit')}<//>
 		<${Menu} label=${t('ui.acts')} items=${[
 			{ icon: 'mail', name: t('contact.emails'), href: href(`/emails?q=${encodeURIComponent(`to:${c.email}`)}`) },
+			{ icon: 'check', name: t('consents.ask'), run: () => askOptIn(c.email) },
 			null,
 			{ icon: 'trash', name: t('contact.delete'), danger: true, run: () => removeContacts([c], () => go('/contacts', { replace: true })) },
 		]} /><//>
@@ -37,7 +39,7 @@ export default function Contact({ params }) {
 			[t('contact.id'), html`<${Id} of=${c.id} />`],
 		]} /><//>
 		<${Section} title=${t('properties.title')}>${Object.keys(c.properties ?? {}).length ? html`<${Facts} pairs=${Object.entries(c.properties).map(([key, p]) => [html`<span class="mono">${key}</span>`, html`<bdi>${String(p.value)}</bdi>`])} />` : html`<p class="muted t13r">${t('contact.noProperties')}</p>`}<//>
-		<${Topics} path=${path} out=${c.unsubscribed} /><${Segments} path=${path} />
+		<${Topics} path=${path} out=${c.unsubscribed} /><${Segments} path=${path} /><${Consents} path=${path} />
 	</aside></div>`;
 }
 

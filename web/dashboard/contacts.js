@@ -7,6 +7,7 @@ import { Button, Empty, Head, Select, Time } from './ui/base.js';
 import { AudienceSections, nameOf, Search, Subscribed } from './ui/audience.js';
 import { Bulk, Csv, Table } from './ui/list.js';
 import { addContact, removeContacts, segmentChoice, toSegment } from './contact-acts.js';
+import { askOptIn } from './consents.js';
 import { encoded } from './paths.js';
 
 /** The page. */
@@ -26,7 +27,7 @@ export default function Contacts() {
 	const empty = filtered
 		? html`<${Empty} icon="search" title=${t('contacts.noneFound')} act=${html`<${Button} onClick=${() => setQuery({ search: null, segment: null, topic: null, state: null })}>${t('contacts.showAll')}<//>`}>${t('contacts.noneFoundText')}<//>`
 		: html`<${Empty} ghost=${[['ann@example.com', 'Ann', html`<${Subscribed} of=${{ unsubscribed: false }} />`], ['ben@example.com', 'Ben', html`<${Subscribed} of=${{ unsubscribed: false }} />`], ['zoe@example.com', 'Zoë', html`<${Subscribed} of=${{ unsubscribed: true }} />`]]} icon="audience" title=${t('contacts.empty')} act=${html`<${Button} icon="plus" onClick=${() => addContact(segments, changed)}>${t('contacts.add')}<//><${Button} href=${href('/imports')}>${t('contacts.import')}<//>`}>${t('contacts.emptyText')}<//>`;
-	return html`<${Head} title=${t('contacts.title')} note=${list.page?.total !== undefined && html`<span class="muted t13r nowrap">${t('segments.count', { n: list.page.total })}</span>`}><${Csv} path="/contacts" query=${{ ...query, include: 'properties' }} name="contacts" /><${Button} href=${href('/imports')}>${t('contacts.import')}<//><${Button} kind="primary" icon="plus" onClick=${() => addContact(segments, changed)}>${t('contacts.add')}<//><//>
+	return html`<${Head} title=${t('contacts.title')} note=${list.page?.total !== undefined && html`<span class="muted t13r nowrap">${t('segments.count', { n: list.page.total })}</span>`}><${Csv} path="/contacts" query=${{ ...query, include: 'properties' }} name="contacts" /><${Button} href=${href('/imports')}>${t('contacts.import')}<//><${Button} icon="mail" label=${t('consents.ask')} onClick=${() => askOptIn()} /><${Button} kind="primary" icon="plus" onClick=${() => addContact(segments, changed)}>${t('contacts.add')}<//><//>
 	<${AudienceSections} at="contacts" />
 	<div class="tools tools--under"><${Search} label=${t('contacts.search')} value=${query.search} />
 		${segments.length > 0 && html`<${Select} bare label=${t('contacts.segment')} value=${query.segment_id} options=${segmentChoice(segments, t('contacts.anySegment'))} onChange=${(segment) => setQuery({ segment })} />`}

@@ -77,3 +77,6 @@ export function mailbox(mailbox) {
 	const m = /^\s*"?(.*?)"?\s*<([^<>]+)>\s*$/.exec(mailbox);
 	return m ? { name: m[1], address: m[2] } : { name: '', address: mailbox };
 }
+
+/** An address with the name of a team before it. @param {string} name @param {string} address */
+export const sender = (name, address) => (!name ? address : /^[^()<>[\]:;@\\,."]+$/.test(name) ? `${name} <${address}>` : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`);

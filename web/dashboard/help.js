@@ -4,7 +4,10 @@
 const pages = /** @type {[string, string][]} */ ([
 	['/emails', 'sending#why-did-it-not-arrive'],
 	['/broadcasts', 'broadcasts'],
+	['/feeds', 'broadcasts'],
 	['/contacts', 'audience'],
+	['/forms', 'signup'],
+	['/opt-ins', 'signup'],
 	['/segments', 'audience#segments'],
 	['/topics', 'audience#topics'],
 	['/properties', 'audience#properties'],

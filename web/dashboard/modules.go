@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// importOf finds a module's static imports, each on its own line. Otherwise browsers would find
-// them one round trip after another: the HTML page names all modules of its route, so that they
-// load together.
-var importOf = regexp.MustCompile(`(?m)^(?:import|export)\s+(?:[\w*{},\s$]+\sfrom\s+)?['"](\.{1,2}/[^'"]+)['"]`)
+// importOf finds a module's static imports, each at the beginning of a line or a statement. Otherwise
+// browsers would find them one round trip after another: the HTML page names all modules of its
+// route, so that they load together.
+var importOf = regexp.MustCompile(`(?m)(?:^|[;}])(?:import|export)\s*(?:[\w*{},\s$]+\s?from\s*)?['"](\.{1,2}/[^'"]+)['"]`)
 
 // entry is the module that the HTML page runs.
 const entry = "app.js"

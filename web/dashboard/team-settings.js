@@ -5,6 +5,7 @@ import { t } from './i18n.js';
 import { Brand } from './brand.js';
 import { about, arrive, Said, useForm } from './gate.js';
 import { base } from './router.js';
+import { PagesHost } from './team-pages-host.js';
 import { me } from './state.js';
 import { Bones, Button, Check, Failed, Input, Section, Select } from './ui/base.js';
 import { attempt, confirm } from './ui/float.js';
@@ -18,7 +19,7 @@ export function Settings() {
 		settings.set(await api.patch('/team', change));
 		await arrive();
 	};
-	return html`<div class="page"><${Name} of=${settings.data} patch=${patch} /><${Brand} key=${settings.data.name} /><${Access} of=${settings.data} patch=${patch} /><${Retention} of=${settings.data} patch=${patch} /></div>`;
+	return html`<div class="page"><${Name} of=${settings.data} patch=${patch} /><${Brand} key=${settings.data.name} />${settings.data.pages_host !== undefined && html`<${PagesHost} of=${settings.data} patch=${patch} />`}<${Access} of=${settings.data} patch=${patch} /><${Retention} of=${settings.data} patch=${patch} /></div>`;
 }
 
 function Name({ of, patch }) {

@@ -27,6 +27,7 @@ export default function Topics() {
 		{ name: t('topics.madeAt'), class: 'w-age num muted drop-1', cell: (row) => html`<${Time} at=${row.created_at} />` },
 		{ name: t('ui.acts'), hide: true, class: 'w-act num', cell: (row) => html`<${Menu} kind="quiet" label=${t('topics.actsOf', { name: row.name })} items=${[
 			{ icon: 'edit', name: t('ui.edit'), run: () => showTopic(row, list.reload) },
+			{ icon: 'list', name: t('archive.title'), href: href(encoded`/topics/${row.id}`) },
 			{ icon: 'audience', name: t('topics.readers'), href: href(encoded`/contacts?topic=${row.id}`) },
 			null,
 			{ icon: 'trash', name: t('topics.delete'), danger: true, run: () => removeTopic(row, list.reload) },

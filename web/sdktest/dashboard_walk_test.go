@@ -85,7 +85,7 @@ func (w *dashboardFixture) fill(t *testing.T) {
 	scheduled["scheduled_at"] = time.Now().Add(3 * time.Hour).UTC().Format(time.RFC3339)
 	w.made(t, "/emails", scheduled)
 	segment := w.made(t, "/segments", map[string]any{"name": "Newsletter readers"})
-	w.made(t, "/topics", map[string]any{"name": "Workshops", "default_subscription": "opt_in"})
+	topic := w.made(t, "/topics", map[string]any{"name": "Workshops", "default_subscription": "opt_in", "visibility": "public"})
 	w.made(t, "/contact-properties", map[string]any{"key": "city", "type": "string", "fallback_value": "Bergen"})
 	contact := ""
 	for i := range 12 {
@@ -100,6 +100,8 @@ func (w *dashboardFixture) fill(t *testing.T) {
 	template := w.made(t, "/templates", map[string]any{"name": "Welcome", "subject": "Welcome", "html": "<h1>Welcome {{{NAME}}}</h1>",
 		"variables": []map[string]any{{"key": "NAME", "type": "string", "fallback_value": "friend"}}})
 	block := w.made(t, "/blocks", map[string]any{"name": "Footer", "html": "<p>Harbour & Pine, Bergen</p>"})
+	form := w.made(t, "/forms", map[string]any{"name": "Home page", "from": "Ingrid <news@example.test>", "topics": []map[string]any{{"id": topic, "preselected": true}}, "fields": []map[string]any{{"property": "city", "label": "City"}}})
+	optIn := w.made(t, "/contacts/opt-in", map[string]any{"email": "asked@example.org", "topics": []string{topic}, "form": form})
 	w.made(t, "/images", map[string]any{"content": smallPicture(t), "alt": "A lamp"})
 	domain := w.made(t, "/domains", map[string]any{"name": "pending.example.net"})
 	upload := w.key.importFile(t, "email,first_name\nimported@example.org,Noor\nnot an address,X\n")
@@ -111,7 +113,7 @@ func (w *dashboardFixture) fill(t *testing.T) {
 		requests = w.operator.ids(t, "/logs")
 		return len(requests) > 0, ""
 	})
-	w.pages = dashboardPages(t, map[string][]string{"emails": {sent, bounced, put}, "broadcasts": {draft}, "report": {gone}, "contacts": {contact}, "segments": {segment},
+	w.pages = dashboardPages(t, map[string][]string{"emails": {sent, bounced, put}, "broadcasts": {draft}, "report": {gone}, "contacts": {contact}, "forms": {form}, "opt-ins": {optIn}, "topics": {topic}, "segments": {segment},
 		"imports": {upload}, "templates": {template}, "blocks": {block}, "domains": {domain}, "webhooks": {hook}, "requests": requests[:1]})
 }
 
@@ -221,7 +223,7 @@ var (
 // ofEditors are the modules that belong to an editor.
 var ofEditors = []string{"lib/editor.js", "ui/editor-setup.js"}
 
-var importedFile = regexp.MustCompile(`(?:from |import\()"\.{1,2}/([^"]+)"`)
+var importedFile = regexp.MustCompile(`(?:from\s*|import\s*\(?)"\.{1,2}/([^"]+)"`)
 
 // TestDashboardSize: the transferred size of everything that a visit loads before an editor, and of
 // what the first page needs.

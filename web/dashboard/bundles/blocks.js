@@ -1,7 +1,1 @@
-// shared:blocks.js
-import { blocks$default, blocks$removeBlock, blocks$saveBlock } from "./shared.js";
-export {
-  blocks$default as default,
-  blocks$removeBlock as removeBlock,
-  blocks$saveBlock as saveBlock
-};
+import{blocks$default,blocks$removeBlock,blocks$saveBlock}from"./shared.js";export{blocks$default as default,blocks$removeBlock as removeBlock,blocks$saveBlock as saveBlock};

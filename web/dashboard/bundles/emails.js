@@ -1,6 +1,1 @@
-// shared:emails.js
-import { emails$Live, emails$default } from "./app.js";
-export {
-  emails$Live as Live,
-  emails$default as default
-};
+import{emails$Live,emails$default}from"./app.js";export{emails$Live as Live,emails$default as default};

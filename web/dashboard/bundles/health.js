@@ -1,6 +1,1 @@
-// shared:health.js
-import { health$HealthSections, health$default } from "./shared.js";
-export {
-  health$HealthSections as HealthSections,
-  health$default as default
-};
+import{health$HealthSections,health$default}from"./shared.js";export{health$HealthSections as HealthSections,health$default as default};

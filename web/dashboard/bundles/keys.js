@@ -1,7 +1,1 @@
-// shared:keys.js
-import { keys$KeySections, keys$default, keys$may } from "./shared.js";
-export {
-  keys$KeySections as KeySections,
-  keys$default as default,
-  keys$may as may
-};
+import{keys$KeySections,keys$default,keys$may}from"./shared.js";export{keys$KeySections as KeySections,keys$default as default,keys$may as may};

@@ -1,6 +1,1 @@
-// shared:reports.js
-import { reports$RelaySections, reports$default } from "./shared.js";
-export {
-  reports$RelaySections as RelaySections,
-  reports$default as default
-};
+import{reports$RelaySections,reports$default}from"./shared.js";export{reports$RelaySections as RelaySections,reports$default as default};

@@ -1,6 +1,1 @@
-// shared:reputation.js
-import { reputation$StandingSections, reputation$default } from "./shared.js";
-export {
-  reputation$StandingSections as StandingSections,
-  reputation$default as default
-};
+import{reputation$StandingSections,reputation$default}from"./shared.js";export{reputation$StandingSections as StandingSections,reputation$default as default};

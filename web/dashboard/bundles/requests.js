@@ -1,7 +1,1 @@
-// shared:requests.js
-import { requests$Answer, requests$default, requests$ms } from "./shared.js";
-export {
-  requests$Answer as Answer,
-  requests$default as default,
-  requests$ms as ms
-};
+import{requests$Answer,requests$default,requests$ms}from"./shared.js";export{requests$Answer as Answer,requests$default as default,requests$ms as ms};

@@ -1,5 +1,1 @@
-// shared:send.js
-import { send$sendDialog } from "./app.js";
-export {
-  send$sendDialog as sendDialog
-};
+import{send$sendDialog}from"./app.js";export{send$sendDialog as sendDialog};

@@ -1,6 +1,1 @@
-// shared:teams.js
-import { teams$TeamsSections, teams$default } from "./shared.js";
-export {
-  teams$TeamsSections as TeamsSections,
-  teams$default as default
-};
+import{teams$TeamsSections,teams$default}from"./shared.js";export{teams$TeamsSections as TeamsSections,teams$default as default};

@@ -4,11 +4,11 @@ import { html, useEffect, useRef, useState } from '../lib/core.js';
 import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';
 import { base, setQuery } from '../router.js';
-import { Button, Icon, Notice, Sections, Status } from './base.js';
+import { Button, Check, Icon, Notice, Sections, Status } from './base.js';
 import { dialog, DialogBody } from './float.js';
 
 /** The pages of the audience, in the order that they are shown in. */
-const pages = ['contacts', 'segments', 'topics', 'properties', 'imports', 'suppressions'];
+const pages = ['contacts', 'forms', 'segments', 'topics', 'properties', 'imports', 'suppressions'];
 
 /** The links between the pages of the audience; at is the page, like "contacts". @param {{at: string}} props */
 export const AudienceSections = ({ at }) => html`<${Sections} label=${t('audience.title')} at=${`${base}/${at}`} links=${pages.map((page) => [t(`audience.${page}`), `${base}/${page}`])} />`;
@@ -57,6 +57,12 @@ function Form({ title, start, fields, act, send, kind = 'primary', close }) {
 	return html`<${DialogBody} title=${title} onSubmit=${submit} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind=${kind} disabled=${busy}>${act}<//>`}>
 		${refused && html`<${Notice} kind="bad">${refused}<//>`}${fields(values, (change) => setValues((before) => ({ ...before, ...change })))}<//>`;
 }
+
+/**
+ * Boxes to tick for things of a list: [id, name]. value are the ids that are ticked.
+ * @param {{title: string, options: string[][], value: string[], onChange: (ids: string[]) => void}} props
+ */
+export const Ticks = ({ title, options, value, onChange }) => options.length > 0 && html`<fieldset class="field"><legend class="field-label">${title}</legend>${options.map(([id, name]) => html`<${Check} key=${id} label=${name} checked=${value.includes(id)} onChange=${(on) => onChange(on ? [...value, id] : value.filter((one) => one !== id))} />`)}</fieldset>`;
 
 /** The name of a contact, or nothing. @param {any} contact */
 export const nameOf = (contact) => [contact.first_name, contact.last_name].filter(Boolean).join(' ');
