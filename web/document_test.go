@@ -184,7 +184,7 @@ func everyEventFits(t *testing.T) {
 	if n := len(webhook.EventNames()) + len(webhook.ServerEvents()); len(left) != n {
 		t.Errorf("%d names in the document, %d events", len(left), n)
 	}
-	for _, event := range slices.Concat(r.webhookBodies(hook), quotaEvents(t), []map[string]any{switchEvent(t)}) {
+	for _, event := range slices.Concat(r.webhookBodies(hook), quotaEvents(t), signUpEvents(t), []map[string]any{switchEvent(t)}) {
 		r.wantSchema(event)
 		delete(left, event["type"].(string))
 	}
@@ -210,6 +210,22 @@ func switchEvent(t *testing.T) (event map[string]any) {
 		t.Fatal(err)
 	}
 	return event
+}
+
+// signUpEvents returns the events of a confirmed opt-in and of a form above its limits.
+func signUpEvents(t *testing.T) (events []map[string]any) {
+	t.Helper()
+	at := time.UnixMilli(1)
+	o := app.SignUp{ID: app.NewID(), Email: "ann@example.net", Status: app.OptInConfirmed, FormID: app.NewID(), ContactID: app.NewID(), RequestedAt: at, DecidedAt: at}
+	for name, data := range map[webhook.EventName]any{webhook.ContactOptInConfirmed: webhook.OptInDataOf(&o), webhook.FormLimited: webhook.FormLimitedData{ID: app.NewID(), Name: "F", PerHour: 60, PerDay: 500, Waiting: 7}} {
+		var event map[string]any
+		raw, err := webhook.Payload(name, at, data)
+		if err != nil || json.Unmarshal(raw, &event) != nil {
+			t.Fatal(err)
+		}
+		events = append(events, event)
+	}
+	return events
 }
 
 // webhookBodies are the payloads that a webhook gets.
@@ -291,6 +307,7 @@ func (r *testAPI) emitEveryEvent() {
 	do("PATCH", "/topics/"+topic, `{"name":"Old news"}`)
 	person := r.made(r.full, "/contacts", `{"email":"ann@example.net","first_name":"Ann"}`)
 	do("PATCH", "/contacts/"+person, `{"last_name":"Lee"}`)
+	do("POST", "/contacts/opt-in", `{"email":"bob@example.net"}`)
 	do("PATCH", "/contacts/"+person+"/topics", `[{"id":"`+topic+`","subscription":"opt_out"}]`)
 	do("DELETE", "/topics/"+topic, "")
 	do("DELETE", "/contacts/"+person, "")
