@@ -104,9 +104,13 @@ func TestArchiveShowsWhatWasSentSince(t *testing.T) {
 		t.Fatalf("%+v", a)
 	}
 	// One of before is chosen, and another is removed and does not come back.
+	had := len(p.logged(0))
 	wantStatus(t, p.as(p.full, "POST", "/topics/"+p.topic+"/archive", `{"broadcast_id":"`+before+`"}`), 201)
 	wantError(t, p.as(p.full, "POST", "/topics/"+p.topic+"/archive", `{"broadcast_id":"`+before+`"}`), 409, app.CodeConflict)
 	wantStatus(t, p.as(p.full, "DELETE", "/topics/"+p.topic+"/archive/"+a.Issues[0].ID, ""), 200)
+	if made := p.logged(had); len(made) != 2 || made[0].Action != "archive.remove" || made[1].Action != "archive.add" || made[0].Target != p.topic {
+		t.Errorf("the audit log has %+v", made)
+	}
 	testserver.Must(t, p.server.Archive.MakeIssues(t.Context()))
 	if a = p.archive(); len(a.Issues) != 2 || a.Issues[0].Subject != "First" || a.Issues[1].Subject != "Before" {
 		t.Errorf("%+v", a.Issues)

@@ -115,6 +115,9 @@ func TestKeyChangesAreAudited(t *testing.T) {
 		if strings.Contains(op.Path, "/publish") {
 			continue // needs a DNS provider; package domains tests its entries
 		}
+		if strings.Contains(op.Path, "/archive") {
+			continue // needs a broadcast that was sent; TestArchiveShowsWhatWasSentSince looks at its entries
+		}
 		if op.Route.Admin && !op.Route.Person && !op.Route.Operator && op.Method != http.MethodGet && !walked[name] {
 			t.Errorf("%s (%s) changes what members only read: walk it here too", name, id)
 		}

@@ -80,7 +80,7 @@ func TestGetDraft(t *testing.T) {
 	revision := decoded[struct{ Revision string }](t, a.call("GET", "/broadcasts/"+made.ID, "")).Revision
 	for _, id := range []string{made.ID, strings.ToUpper(made.ID)} {
 		wantJSON(t, a.call("GET", "/broadcasts/"+id, ""), `{"object":"broadcast","from":"Acme <news@example.com>","subject":"News","reply_to":["help@example.com"],
-			"preview_text":"What is new","html":"<p>Hi {{{FIRST_NAME|there}}}</p>","text":"Hi {{{contact.first_name|there}}}","design":null,"syntax":"plain","variants":{},"languages":[],"attachments":[],
+			"preview_text":"What is new","html":"<p>Hi {{{FIRST_NAME|there}}}</p>","text":"Hi {{{contact.first_name|there}}}","design":null,"syntax":"plain","variants":{},"languages":[],"attachments":[],"archive":null,
 			"revision":"`+revision+`",`+counts+row+`}`)
 	}
 }

@@ -238,6 +238,8 @@ var bases = map[string]string{
 	"POST /emails/batch#[].template.id":         `{"from":"a@ours.example","to":"b@example.org","subject":"s"}`,
 	"POST /broadcasts":                          `{"from":"a@ours.example","subject":"s","text":"x"}`,
 	"POST /forms":                               `{"name":"f","from":"a@ours.example"}`,
+	"POST /topics/{id}/archive":                 `{"broadcast_id":"{/broadcasts}"}`,
+	"POST /feeds":                               `{"url":"https://ours.example/feed","topic_id":"{/topics}","template_id":"{/templates}","schedule":"daily 09:00"}`,
 	"POST /api-keys#domain_id":                  `{"name":"k","permission":"sending_access"}`,
 	"PATCH /emails/{id}":                        `{"scheduled_at":"in 1 hour"}`,
 	"PATCH /api-keys/{id}":                      `{"name":"x"}`,

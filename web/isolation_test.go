@@ -57,7 +57,8 @@ func (m *isolation) find(of twinTeam, list string) (rows []found) {
 		if w.Code != http.StatusOK {
 			continue
 		}
-		for _, row := range decoded[struct{ Data []map[string]any }](m.t, w).Data {
+		answer := decoded[struct{ Data, Issues []map[string]any }](m.t, w) // Issues: of an archive
+		for _, row := range slices.Concat(answer.Data, answer.Issues) {
 			rows = append(rows, found{params, row})
 		}
 		if rows != nil {

@@ -80,6 +80,8 @@ func (m *isolation) fill(of twinTeam) {
 		post("/images", body, header)
 	}
 	m.fillSignUp(of, segment, topic, post)
+	patch("/topics/"+topic, `{"archive":"public"}`)
+	m.fillArchive(of, topic)
 	m.fillMail(of, segment, post)
 	patch("/broadcasts/"+m.find(of, "/broadcasts")[0].row["id"].(string), `{"subject":"TEAM anew"}`)
 	body, header := form(m.t, csvFile("email,first_name", "no address,"+of.name, "i@"+of.name+".example,I"))
@@ -105,6 +107,23 @@ func (m *isolation) fillSignUp(of twinTeam, segment, topic string, post func(tar
 			c := app.Consent{ID: app.NewID(), TeamID: of.team.ID, ContactID: contact, FormID: form, CreatedAt: tx.Now,
 				Record: app.ConsentRecord{Email: "c@" + of.name + ".example", Text: of.name, Topics: []app.ConsentItem{{ID: topic, Name: of.name}}, RequestedAt: tx.Now}}
 			if err := tx.InsertConsent(&c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// fillArchive adds issues to the archive of a topic.
+func (m *isolation) fillArchive(of twinTeam, topic string) {
+	m.t.Helper()
+	err := m.store.Write(m.t.Context(), func(tx *db.Tx) error {
+		for range 3 {
+			issue := app.Issue{ID: app.NewID(), TeamID: of.team.ID, TopicID: topic, BroadcastID: app.NewID(), Subject: of.name, HTML: of.name, SentAt: tx.Now}
+			if _, err := tx.InsertIssue(&issue); err != nil {
 				return err
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"mailer/app/rules/plan"
 	"mailer/app/rules/reputation"
 	"mailer/app/rules/webhook"
+	"mailer/app/sending/archive"
 	"mailer/app/sending/queue"
 	accounts "mailer/app/tenants/accounts"
 	"mailer/app/tenants/images"
@@ -72,6 +73,8 @@ var documentedLimits = map[string]int{
 	"suppressions ids maxItems":                  app.MaxSuppressionBatch,
 	"blocks name maxLength":                      app.MaxBlockName,
 	"blocks html maxLength":                      app.MaxBlock,
+	"feeds url maxLength":                        app.MaxFeedURL,
+	"team pages_host maxLength":                  app.MaxDomain + 1, // with a final dot
 	"forms name maxLength":                       app.MaxFormName,
 	"forms topics maxItems":                      app.MaxFormTopics,
 	"forms segments maxItems":                    app.MaxFormTopics,
@@ -130,11 +133,13 @@ var documentedTexts = []string{
 	fmt.Sprintf("are kept for %d days", contactfile.Retention/day),
 	fmt.Sprintf("%d where it is absent; for owners", app.DefaultConfirmationsPerDay),
 	fmt.Sprintf("the link, which works for %d days", app.OptInLinkFor/day),
+	fmt.Sprintf("The last %d broadcasts to the topic", archive.MaxListed),
+	fmt.Sprintf("The last %d, newest first", archive.MaxListed),
 	fmt.Sprintf("The first %d rejected rows", contactfile.MaxErrorsShown),
 }
 
 // noLimits are numbers in texts that are no limits.
-var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10(?:, the best| \(best\))|^0: no answer|UTF-8|SHA-256|like 5\.1\.1|RFC \d+|OpenAPI 3\.0|answer 200`)
+var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10(?:, the best| \(best\))|^0: no answer|UTF-8|SHA-256|like 5\.1\.1|RFC \d+|RSS 2\.0|JSON Feed 1\.1|OpenAPI 3\.0|answer 200`)
 
 // limitWalk walks the document.
 type limitWalk struct {

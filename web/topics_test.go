@@ -92,7 +92,7 @@ func TestCreateTopic(t *testing.T) {
 	}
 	for _, id := range []string{full.ID, strings.ToUpper(full.ID)} {
 		wantJSON(t, a.call("GET", "/topics/"+id, ""), fmt.Sprintf(`{"object":"topic","id":%q,"name":"Offers","description":"Once a month",
-			"default_subscription":"opt_in","visibility":"public","created_at":%q}`, full.ID, full.CreatedAt))
+			"default_subscription":"opt_in","visibility":"public","archive":null,"created_at":%q}`, full.ID, full.CreatedAt))
 	}
 }
 

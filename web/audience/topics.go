@@ -46,7 +46,7 @@ type updateTopicRequest struct {
 	Description rest.Change[string] `json:"description,omitempty" maxLength:"200" doc:"null clears"`
 	Visibility  app.Visibility      `json:"visibility,omitempty" enum:"public,private"`
 	Default     app.Subscription    `json:"default_subscription,omitempty" hidden:"true"`
-	Archive     rest.Change[string] `json:"archive,omitempty" enum:"public,unlisted" doc:"Owners and admins: public, or unlisted for those who know the URL, shows what is sent from now on on the web; needs a public topic. null deletes the archive"`
+	Archive     rest.Change[string] `json:"archive,omitempty" enum:"public,unlisted" doc:"null deletes the archive"`
 }
 
 // TopicPath is the path parameter of one topic.
@@ -85,12 +85,12 @@ func (r TopicRoutes) Add(h *rest.Handler) {
 	}, rest.Get[*TopicPath](r.Service.GetTopic, newTopicRecord))
 	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
-		Summary: "Change the name, description, visibility or archive of a topic", Tags: topicTags,
+		Summary: "Change a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateTopic)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
-		Summary: "Delete a topic with all choices of contacts for it. Refused while mail of the topic waits, or an unsent broadcast or a form uses it", Tags: topicTags,
+		Summary: "Delete a topic with all choices of contacts for it. Refused while waiting mail, an unsent broadcast or a form uses it", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, rest.Do[*TopicPath](r.Service.DeleteTopic, func(id string) removedTopic { return removedTopic{Object: "topic", ID: id, Deleted: true} }))
 }

@@ -22,7 +22,7 @@ type createBroadcastRequest struct {
 	Syntax      string                `json:"syntax,omitempty" enum:"plain,liquid" doc:"liquid: subject, preview_text, html and text are Liquid; default: plain"`
 	Variants    shapes.VariantChanges `json:"variants,omitempty"`
 	Attachments shapes.AttachmentList `json:"attachments,omitempty"`
-	Archive     *bool                 `json:"archive,omitempty" doc:"In the archive of its topic, if there is one; default: if it has no segment"`
+	Archive     *bool                 `json:"archive,omitempty" doc:"In the archive of its topic; default: without a segment"`
 	Send        bool                  `json:"send,omitempty" doc:"true: send it now or at scheduled_at; default: keep it as a draft"`
 	ScheduledAt string                `json:"scheduled_at,omitempty" doc:"When to send, with send: ISO 8601, or English like in 2 hours or tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
 }
@@ -50,7 +50,7 @@ type updateBroadcastRequest struct {
 	Syntax      string                                  `json:"syntax,omitempty" enum:"plain,liquid"`
 	Variants    rest.Change[shapes.VariantChanges]      `json:"variants,omitempty" doc:"Changes the given languages, null removes one of them; null removes all"`
 	Attachments rest.Change[shapes.DraftAttachmentList] `json:"attachments,omitempty" doc:"Replaces all attachments; null or an empty array removes them"`
-	Archive     rest.Change[bool]                       `json:"archive,omitempty" doc:"In the archive of its topic; null: if it has no segment"`
+	Archive     rest.Change[bool]                       `json:"archive,omitempty" doc:"null: the default"`
 	Revision    string                                  `json:"revision,omitempty" doc:"The revision that you read. If the draft was changed since, the update is refused as a conflict"`
 }
 

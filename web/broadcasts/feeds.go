@@ -61,7 +61,7 @@ type updateFeedRequest struct {
 	Zone       string              `json:"zone,omitempty"`
 	Mode       string              `json:"mode,omitempty" enum:"draft,send"`
 	SkipEmpty  *bool               `json:"skip_empty,omitempty"`
-	State      app.FeedState       `json:"state,omitempty" enum:"active,paused" doc:"active: goes on with what is published from now on"`
+	State      app.FeedState       `json:"state,omitempty" enum:"active,paused" doc:"active: starts with what is published from now on"`
 }
 
 // feedEntry is an item of a feed that was read.
@@ -109,7 +109,7 @@ func (r FeedRoutes) Add(h *rest.Handler) {
 	}, rest.Get[*FeedPath](r.Service.Get, newFeedRecord))
 	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "update-feed", Method: http.MethodPatch, Path: "/feeds/{id}",
-		Summary: "Change a feed, pause it, or let it go on", Tags: feedTags, Errors: []int{http.StatusNotFound},
+		Summary: "Change, pause or resume a feed", Tags: feedTags, Errors: []int{http.StatusNotFound},
 	}, r.update)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-feed", Method: http.MethodDelete, Path: "/feeds/{id}",

@@ -1,8 +1,10 @@
 package rest
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -66,7 +68,7 @@ func (s *Stream) receive(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a file for an upload: %w", err)
 	}
-	if err = os.Remove(file.Name()); err == nil {
+	if err = os.Remove(file.Name()); err == nil || errors.Is(err, fs.ErrNotExist) { // another server that starts may sweep it first
 		_, err = io.Copy(file, s)
 		switch {
 		case s.Failure() != nil:
