@@ -53,8 +53,8 @@ func (m *isolation) fill(of twinTeam) {
 	}
 	m.create(of.full, fmt.Sprintf(`{"name":"%s key","permission":"sending_access","domain_id":%q}`, of.name, domain.ID))
 	hook := post("/webhooks", `{"endpoint":"https://TEAM.example/in","events":["contact.created","topic.created"]}`)
-	topic := post("/topics", `{"name":"TEAM news","default_subscription":"opt_in","visibility":"public"}`)
 	post("/topics", `{"name":"TEAM spare","default_subscription":"opt_in"}`)
+	topic := post("/topics", `{"name":"TEAM news","default_subscription":"opt_in","visibility":"public"}`)
 	post("/contact-properties", `{"key":"TEAM_size","type":"string","fallback_value":"TEAM"}`)
 	segment := post("/segments", `{"name":"TEAM segment"}`)
 	for i := range 6 {
@@ -82,7 +82,7 @@ func (m *isolation) fill(of twinTeam) {
 	m.fillSignUp(of, segment, topic, post)
 	patch("/topics/"+topic, `{"archive":"public"}`)
 	m.fillArchive(of, topic)
-	m.fillMail(of, segment, post)
+	m.fillMail(of, segment, topic, post)
 	patch("/broadcasts/"+m.find(of, "/broadcasts")[0].row["id"].(string), `{"subject":"TEAM anew"}`)
 	body, header := form(m.t, csvFile("email,first_name", "no address,"+of.name, "i@"+of.name+".example,I"))
 	imported := post("/contacts/imports", body, header)
@@ -136,7 +136,7 @@ func (m *isolation) fillArchive(of twinTeam, topic string) {
 
 // fillMail makes a team emails and broadcasts: sent ones, and as the newest
 // ones that can still be changed.
-func (m *isolation) fillMail(of twinTeam, segment string, post func(target, body string, header ...string) string) {
+func (m *isolation) fillMail(of twinTeam, segment, topic string, post func(target, body string, header ...string) string) {
 	m.t.Helper()
 	const send = `{"from":"a@TEAM.example","to":"b@TEAM.example","subject":"TEAM","text":"TEAM"`
 	sent := post("/emails", send+`,"attachments":[{"filename":"TEAM.txt","content":"aGk="}]}`)
@@ -144,6 +144,7 @@ func (m *isolation) fillMail(of twinTeam, segment string, post func(target, body
 	const news = `{"name":"TEAM","from":"a@TEAM.example","subject":"TEAM","html":"<a href=\"https://TEAM.example/x\">TEAM</a>","segment_id":"SEGMENT"`
 	broadcast := post("/broadcasts", strings.ReplaceAll(news, "SEGMENT", segment)+`,"send":true}`)
 	m.eventually(of.full, "/broadcasts/"+broadcast, `"status":"sent"`)
+	post("/broadcasts", strings.ReplaceAll(news, "SEGMENT", segment)+`,"topic_id":"`+topic+`","send":true}`)
 	recipient := m.find(of, "/broadcasts/{id}/recipients")[0].row["id"].(string)
 	err := m.store.Write(m.t.Context(), func(tx *db.Tx) error {
 		for range 3 {

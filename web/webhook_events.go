@@ -74,7 +74,7 @@ type (
 	webhookEventsInput struct {
 		WebhookPath
 		Limit  rest.PageLimit `query:"limit" doc:"Rows per page"`
-		After  string         `query:"after" doc:"The id of the last row of the previous page"`
+		After  string         `query:"after" doc:"The last id of the previous page"`
 		Before string         `query:"before" doc:"The id of the first row of the next page, to read the list backwards"`
 	}
 	webhookAttemptsInput struct {

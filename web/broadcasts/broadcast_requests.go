@@ -50,7 +50,7 @@ type updateBroadcastRequest struct {
 	Syntax      string                                  `json:"syntax,omitempty" enum:"plain,liquid"`
 	Variants    rest.Change[shapes.VariantChanges]      `json:"variants,omitempty" doc:"Changes the given languages, null removes one of them; null removes all"`
 	Attachments rest.Change[shapes.DraftAttachmentList] `json:"attachments,omitempty" doc:"Replaces all attachments; null or an empty array removes them"`
-	Archive     rest.Change[bool]                       `json:"archive,omitempty" doc:"null: the default"`
+	Archive     rest.Change[bool]                       `json:"archive,omitempty" doc:"null: without a segment"`
 	Revision    string                                  `json:"revision,omitempty" doc:"The revision that you read. If the draft was changed since, the update is refused as a conflict"`
 }
 

@@ -11,7 +11,7 @@ import (
 // the API's own error texts. Unknown parameters are ignored.
 type PageParams struct {
 	Limit  PageLimit `query:"limit" doc:"Rows per page"`
-	After  string    `query:"after" doc:"The id of the last row of the previous page" format:"uuid"`
+	After  string    `query:"after" doc:"The last id of the previous page" format:"uuid"`
 	Before string    `query:"before" doc:"The id of the first row of the next page, to read the list backwards" format:"uuid"`
 }
 
