@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,13 +63,15 @@ func Parse(body []byte, base *url.URL) (items []Item, err error) {
 		}
 	}
 	texts := plainTexts(body, feed)
-	seen := map[string]bool{}
 	for i, in := range feed.Items {
-		if in == nil || len(items) == app.MaxFeedItems {
-			continue
-		}
-		if i < len(texts) && texts[i] != "" {
+		if i < len(texts) && texts[i] != "" && in != nil {
 			in.Content = html.EscapeString(texts[i])
+		}
+	}
+	seen := map[string]bool{}
+	for _, in := range newestFirst(feed.Items) {
+		if len(items) == app.MaxFeedItems {
+			break
 		}
 		item, ok := convert(in, base)
 		if ok && !seen[item.Key] {
@@ -77,6 +80,28 @@ func Parse(body []byte, base *url.URL) (items []Item, err error) {
 		}
 	}
 	return items, nil
+}
+
+// maxExamined is how many items of a feed are looked at for those that Parse returns: more are the same or empty.
+const maxExamined = 10 * app.MaxFeedItems
+
+// newestFirst returns the first items in the order of their dates, or of the feed if one has none.
+func newestFirst(all []*gofeed.Item) []*gofeed.Item {
+	all = slices.DeleteFunc(all, func(in *gofeed.Item) bool { return in == nil })
+	if !slices.ContainsFunc(all, func(in *gofeed.Item) bool { return dateOf(in).IsZero() }) {
+		slices.SortStableFunc(all, func(a, b *gofeed.Item) int { return dateOf(b).Compare(dateOf(a)) })
+	}
+	return all[:min(len(all), maxExamined)]
+}
+
+// dateOf returns when an item was published; zero: unknown.
+func dateOf(in *gofeed.Item) time.Time {
+	for _, at := range []*time.Time{in.PublishedParsed, in.UpdatedParsed} {
+		if at != nil && at.Year() > 1970 && at.Year() < 9999 {
+			return at.UTC()
+		}
+	}
+	return time.Time{}
 }
 
 // plainTexts returns the content by item of a JSON Feed that is no HTML; empty: it is.
@@ -166,10 +191,8 @@ func convert(in *gofeed.Item, base *url.URL) (Item, bool) {
 	if out.Image == "" && picture != "" {
 		out.Image = address(picture, base)
 	}
-	for _, at := range []*time.Time{in.PublishedParsed, in.UpdatedParsed} {
-		if at != nil && out.at.IsZero() && at.Year() > 1970 && at.Year() < 9999 {
-			out.at, out.Date = at.UTC(), app.FormatTime(*at)
-		}
+	if out.at = dateOf(in); !out.at.IsZero() {
+		out.Date = app.FormatTime(out.at)
 	}
 	return out, out.Title != "" || out.Content != ""
 }
