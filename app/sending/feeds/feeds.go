@@ -234,7 +234,7 @@ func reason(err error) string {
 // read fetches a feed.
 func (s *Service) read(ctx context.Context, f *app.Feed) ([]Item, error) {
 	if s.Fetch == nil {
-		return nil, errors.New("this server fetches nothing from other servers")
+		return nil, errors.New("this server does not fetch feeds: its operator turns that on with --fetch-attachments")
 	}
 	contents, release, err := s.Fetch(ctx, f.TeamID, []string{f.URL}, app.MaxFeedSize)
 	if err != nil {
