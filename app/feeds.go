@@ -59,6 +59,7 @@ type FeedDefinition struct {
 type FeedPosition struct {
 	Seen  []string  `json:"seen,omitzero"` // hashes of items that were in an issue or are too old for one, the last ones last
 	Since time.Time `json:"since"`
+	Read  bool      `json:"read,omitzero"`  // the feed was read since then: items without a date that are not in Seen are new
 	Tries int       `json:"tries,omitzero"` // failures in a row
 }
 

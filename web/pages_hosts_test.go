@@ -86,13 +86,15 @@ func TestOwnPagesHost(t *testing.T) {
 	if w := r.as(theirs, "GET", "/team", ""); !strings.Contains(w.Body.String(), `"pages_host":null`) {
 		t.Errorf("the host was not taken over: %s", w.Body)
 	}
-	for _, path := range []string{"/dashboard/sign-in", "/emails", "/manual", "/openapi.json", "/"} {
-		q := httptest.NewRequest(http.MethodGet, path, nil)
-		q.Host = "x.sub.acme.test"
-		q.Header.Set("Authorization", "Bearer "+r.full)
-		w := httptest.NewRecorder()
-		if r.handler.ServeHTTP(w, q); w.Code != 404 || w.Header().Get("Set-Cookie") != "" {
-			t.Errorf("%s at an own host: %d", path, w.Code)
+	for _, path := range []string{"/dashboard/sign-in", "/emails", "/manual", "/openapi.json", "/team", "/mcp", "/automations", "/"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions} {
+			q := httptest.NewRequest(method, path, nil)
+			q.Host = "x.sub.acme.test"
+			q.Header.Set("Authorization", "Bearer "+r.full)
+			w := httptest.NewRecorder()
+			if r.handler.ServeHTTP(w, q); w.Code != 404 || w.Header().Get("Set-Cookie") != "" || w.Header().Get("Allow") != "" {
+				t.Errorf("%s %s at an own host: %d %v %s", method, path, w.Code, w.Header(), w.Body)
+			}
 		}
 	}
 	wantStatus(t, set(r.full, `null`), 200)

@@ -151,7 +151,7 @@ func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
 // protects nothing.
 func (h *Handler) dispatch(x *Exchange, r *http.Request) {
 	path, escaped := routingPath(r.URL)
-	if h.unsupported != nil {
+	if h.unsupported != nil && (x.internal || !h.unknownHost(x.Host)) {
 		if e := h.unsupported(path); e != nil {
 			h.writeError(x, e)
 			return
@@ -172,6 +172,10 @@ func (h *Handler) dispatch(x *Exchange, r *http.Request) {
 	allow := h.allowed(path)
 	if len(allow) == 0 {
 		h.refuseNotFound(x, r, NewError(app.CodeNotFound, "There is nothing at this address"))
+		return
+	}
+	if !x.internal && h.unknownHost(x.Host) { // the methods are those of the API, which is not there
+		h.refuseNotFound(x, r, errUnknownHost)
 		return
 	}
 	x.Header().Set("Allow", strings.Join(allow, ", "))

@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// confirmLink finds the link of a confirmation mail.
-var confirmLink = regexp.MustCompile(`https?://[^\s"<>]+/opt-in/[A-Za-z0-9_.~-]+`)
+// confirmPattern finds the link of a confirmation mail.
+var confirmPattern = regexp.MustCompile(`https?://[^\s"<>]+/opt-in/[A-Za-z0-9_.~-]+`)
 
 // TestSignUpFormInTheBrowser: a form is created, its HTML is pasted into another site, a person signs
 // up there and confirms, and the dashboard shows the opt-in with the record of consent.
@@ -65,7 +65,7 @@ func TestSignUpFormInTheBrowser(t *testing.T) {
 	mail := relay.wait(t, 1, time.Minute, func(m *message) bool { return strings.Contains(strings.Join(m.To, " "), "ann@example.org") })[0]
 	link := ""
 	for _, p := range mail.leaves(t) {
-		if found := confirmLink.FindString(html.UnescapeString(string(p.body))); link == "" {
+		if found := confirmPattern.FindString(html.UnescapeString(string(p.body))); link == "" {
 			link = found
 		}
 	}

@@ -10,12 +10,16 @@ require (
 	github.com/emersion/go-smtp v0.25.1
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/miekg/dns v1.1.73
+	github.com/mmcdole/gofeed v1.4.2
 	github.com/resend/resend-go/v2 v2.28.0
 	github.com/resend/resend-go/v3 v3.17.0
 	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 )
 
-require github.com/google/uuid v1.6.0 // indirect
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/mmcdole/goxpp/v2 v2.0.0 // indirect
+)
 
 require (
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect

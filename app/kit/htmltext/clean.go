@@ -47,8 +47,8 @@ var (
 )
 
 // Clean returns HTML without anything that runs, submits, is loaded as a document, or redirects:
-// scripts, forms and their controls, frames, handlers of events, meta, base, link, and addresses of
-// other schemes than https, http, mailto and tel. Comments are removed. Links open in a new window.
+// scripts, forms and their controls, frames, handlers of events, meta, base, link, @import and active
+// parts of styles, and addresses of other schemes than https, http, mailto and tel. Comments are removed. Links open in a new window.
 // Any input is valid. It takes linear time.
 func Clean(source string, keep Cleaning) string {
 	c := cleaner{keep: keep}
@@ -60,6 +60,9 @@ func Clean(source string, keep Cleaning) string {
 			break
 		}
 		c.token(kind, z)
+	}
+	if c.style {
+		c.out.WriteString("</style>")
 	}
 	for i := len(c.open) - 1; i >= 0; i-- {
 		c.out.WriteString("</" + c.open[i] + ">")
@@ -83,7 +86,7 @@ func (c *cleaner) token(kind html.TokenType, z *html.Tokenizer) {
 		switch {
 		case c.dropped != "":
 		case c.style:
-			c.out.Write(z.Raw()) // it can't hold the end tag
+			c.out.WriteString(cleanStyle(string(z.Raw()))) // it can't hold the end tag
 		default:
 			c.out.WriteString(html.EscapeString(string(z.Text())))
 		}
@@ -188,6 +191,9 @@ func (c *cleaner) attribute(element, key, value string) (string, bool) {
 		return "noopener noreferrer", element == "a"
 	case "target":
 		return "", false
+	case "style":
+		value = cleanStyle(value)
+		return value, value != "" && !c.keep.Fragment
 	}
 	if c.keep.Fragment && fragmentDrops[key] {
 		return "", false

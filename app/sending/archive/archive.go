@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -94,9 +95,6 @@ func (s *Service) render(ctx context.Context, teamID, id string) (issue app.Issu
 	return Render(b)
 }
 
-// optOutPages matches the paths of pages for one recipient in a URL that an author copied from a mail.
-var optOutPages = []string{"/unsubscribe/", "/preferences/", "/view/", "/opt-in/"}
-
 // Render returns the issue of a queued broadcast. Nothing in it belongs to a recipient. Errors:
 // CodeValidation.
 func Render(b *app.Broadcast) (issue app.Issue, err error) {
@@ -108,36 +106,43 @@ func Render(b *app.Broadcast) (issue app.Issue, err error) {
 	if strings.TrimSpace(source) == "" {
 		source = `<div style="white-space: pre-wrap; font-family: sans-serif">` + html.EscapeString(out.Text) + "</div>"
 	}
-	pages := ""
-	if b.Snapshot != nil {
-		pages = b.Snapshot.Pages
-	}
-	cleaned := htmltext.Clean(withoutPages(source, pages), htmltext.Cleaning{})
-	preview := out.Preview
+	pages := copiedPages(b)
+	cleaned := pages(htmltext.Clean(source, htmltext.Cleaning{}))
+	preview := pages(out.Preview)
 	if preview == "" {
 		preview = htmltext.PlainText(cleaned)
 	}
-	preview = strings.ReplaceAll(app.OneLine(preview), app.SignUpLink, "")
-	return app.Issue{ID: app.NewID(), TeamID: b.TeamID, TopicID: b.TopicID, BroadcastID: b.ID, Subject: out.Subject,
-		Preview: cut(strings.Join(strings.Fields(preview), " "), app.MaxIssuePreview), HTML: cleaned, SentAt: b.QueuedAt}, nil
+	preview = strings.Join(strings.Fields(strings.ReplaceAll(app.OneLine(preview), app.SignUpLink, "")), " ")
+	subject := strings.TrimSpace(strings.ReplaceAll(pages(out.Subject), app.SignUpLink, ""))
+	if subject == "" { // it was a name alone
+		subject = firstOf(cut(preview, maxOwnSubject), "…")
+	}
+	return app.Issue{ID: app.NewID(), TeamID: b.TeamID, TopicID: b.TopicID, BroadcastID: b.ID, Subject: subject,
+		Preview: cut(preview, app.MaxIssuePreview), HTML: cleaned, SentAt: b.QueuedAt}, nil
 }
 
-// withoutPages replaces the URLs of pages for one recipient that an author copied into the content.
-func withoutPages(source, pages string) string {
-	if pages == "" {
-		return source
+// maxOwnSubject is how many characters of the preview are the subject of an issue without one.
+const maxOwnSubject = 80
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
 	}
-	for _, path := range optOutPages {
-		prefix := pages + path
-		for at := strings.Index(source, prefix); at >= 0; at = strings.Index(source, prefix) {
-			end := at + len(prefix)
-			for end < len(source) && (source[end] == '-' || source[end] == '_' || source[end] >= '0' && source[end] <= '9' || source[end]|0x20 >= 'a' && source[end]|0x20 <= 'z') {
-				end++
-			}
-			source = source[:at] + app.SignUpLink + source[end:]
-		}
+	return b
+}
+
+// copiedPages returns a function that replaces the URLs of pages for one recipient that an author copied from a
+// mail.
+func copiedPages(b *app.Broadcast) func(string) string {
+	if b.Snapshot == nil || b.Snapshot.Pages == "" {
+		return func(s string) string { return s }
 	}
-	return source
+	_, host, found := strings.Cut(b.Snapshot.Pages, "://")
+	if !found {
+		host = b.Snapshot.Pages
+	}
+	pattern := regexp.MustCompile(`(?i)(?:https?:)?//` + regexp.QuoteMeta(host) + `/(?:unsubscribe|preferences|view|opt-in)/[-\w./]*`)
+	return func(s string) string { return pattern.ReplaceAllLiteralString(s, app.SignUpLink) }
 }
 
 // cut shortens a text to n characters.

@@ -25,20 +25,21 @@ func TestIssueIsRenderedForNobody(t *testing.T) {
 		html   string
 		want   string
 	}{
-		"names":             {"", `<p>{{{FIRST_NAME|there}}}{{{LAST_NAME}}}{{{contact.first_name|x}}}</p>`, `<p>therex</p>`},
-		"address":           {"", `<p>[{{{EMAIL}}}{{{contact.email|nobody}}}]</p>`, `<p>[nobody]</p>`},
-		"property":          {"", `<p>{{{city}}}/{{{none|far}}}/{{{other}}}</p>`, `<p>your town/far/</p>`},
-		"in links":          {"", `<a href="https://a.test/?e={{{EMAIL}}}&c={{{city}}}">x</a>`, `<a href="https://a.test/?e=&amp;c=your%20town" target="_blank">x</a>`},
-		"unsubscribe":       {"", `<a href="{{{UNSUBSCRIBE_URL}}}">a</a><a href="{{{RESEND_UNSUBSCRIBE_URL}}}">b</a>`, `<a href="` + link + `" target="_blank">a</a><a href="` + link + `" target="_blank">b</a>`},
-		"view":              {"", `<a href="{{{VIEW_URL}}}">v</a>`, `<a href="` + link + `" target="_blank">v</a>`},
-		"copied pages":      {"", `<a href="https://mail.test/unsubscribe/AbC-_9">u</a><a href="https://mail.test/view/xyz">v</a>`, `<a href="` + link + `" target="_blank">u</a><a href="` + link + `" target="_blank">v</a>`},
-		"no tracking":       {"", `<body><a href="https://shop.test/x">x</a></body>`, `<body><a href="https://shop.test/x" target="_blank">x</a>`},
-		"hostile HTML":      {"", `<script>steal()</script><form action="https://e.test"><input name=p></form><img src=x onerror=y><meta http-equiv="refresh" content="0"><base href="https://e.test">z`, `<img>z`},
-		"liquid values":     {"liquid", `<p>{{ contact.first_name | default: "you" }}{{ contact.email }}{{ contact.city }}{{ contact.missing }}</p>`, `<p>youyour town</p>`},
-		"liquid conditions": {"liquid", `{% if contact.first_name %}named{% else %}anonymous{% endif %}{% unless contact.email == "a@b.test" %}!{% endunless %}{% case contact.plan %}{% when "pro" %}pro{% else %}free{% endcase %}`, `anonymous!free`},
-		"liquid loops":      {"liquid", `{% assign l = "a,b" | split: "," %}{% for x in l %}{{ x }}{% if contact.last_name %}{{ contact.last_name }}{% endif %}{% endfor %}`, `ab`},
-		"liquid capture":    {"liquid", `{% capture c %}{{ contact.email }}{% endcapture %}[{{ c }}]{% comment %}{{ contact.email }}{% endcomment %}`, `[]`},
-		"liquid block":      {"liquid", `{% block "head" %}<p>{{{UNSUBSCRIBE_URL}}}</p>`, `<h1>friend</h1><p>` + link + `</p>`},
+		"names":              {"", `<p>{{{FIRST_NAME|there}}}{{{LAST_NAME}}}{{{contact.first_name|x}}}</p>`, `<p>therex</p>`},
+		"address":            {"", `<p>[{{{EMAIL}}}{{{contact.email|nobody}}}]</p>`, `<p>[nobody]</p>`},
+		"property":           {"", `<p>{{{city}}}/{{{none|far}}}/{{{other}}}</p>`, `<p>your town/far/</p>`},
+		"in links":           {"", `<a href="https://a.test/?e={{{EMAIL}}}&c={{{city}}}">x</a>`, `<a href="https://a.test/?e=&amp;c=your%20town" target="_blank">x</a>`},
+		"unsubscribe":        {"", `<a href="{{{UNSUBSCRIBE_URL}}}">a</a><a href="{{{RESEND_UNSUBSCRIBE_URL}}}">b</a>`, `<a href="` + link + `" target="_blank">a</a><a href="` + link + `" target="_blank">b</a>`},
+		"view":               {"", `<a href="{{{VIEW_URL}}}">v</a>`, `<a href="` + link + `" target="_blank">v</a>`},
+		"copied pages":       {"", `<a href="https://mail.test/unsubscribe/AbC-_9">u</a><a href="https://mail.test/view/xyz">v</a>`, `<a href="` + link + `" target="_blank">u</a><a href="` + link + `" target="_blank">v</a>`},
+		"copied in disguise": {"", `<a href="HTTP://Mail.test/unsub&#115;cribe&#x2f;AbC/x">u</a>`, `<a href="` + link + `" target="_blank">u</a>`},
+		"no tracking":        {"", `<body><a href="https://shop.test/x">x</a></body>`, `<body><a href="https://shop.test/x" target="_blank">x</a>`},
+		"hostile HTML":       {"", `<script>steal()</script><form action="https://e.test"><input name=p></form><img src=x onerror=y><meta http-equiv="refresh" content="0"><base href="https://e.test">z`, `<img>z`},
+		"liquid values":      {"liquid", `<p>{{ contact.first_name | default: "you" }}{{ contact.email }}{{ contact.city }}{{ contact.missing }}</p>`, `<p>youyour town</p>`},
+		"liquid conditions":  {"liquid", `{% if contact.first_name %}named{% else %}anonymous{% endif %}{% unless contact.email == "a@b.test" %}!{% endunless %}{% case contact.plan %}{% when "pro" %}pro{% else %}free{% endcase %}`, `anonymous!free`},
+		"liquid loops":       {"liquid", `{% assign l = "a,b" | split: "," %}{% for x in l %}{{ x }}{% if contact.last_name %}{{ contact.last_name }}{% endif %}{% endfor %}`, `ab`},
+		"liquid capture":     {"liquid", `{% capture c %}{{ contact.email }}{% endcapture %}[{{ c }}]{% comment %}{{ contact.email }}{% endcomment %}`, `[]`},
+		"liquid block":       {"liquid", `{% block "head" %}<p>{{{UNSUBSCRIBE_URL}}}</p>`, `<h1>friend</h1><p>` + link + `</p>`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issue, err := archive.Render(queued(tt.syntax, "For {{{FIRST_NAME|everybody}}}", tt.html))
@@ -73,5 +74,15 @@ func TestIssueOfPlainText(t *testing.T) {
 	issue, err := archive.Render(b)
 	if err != nil || !strings.Contains(issue.HTML, "Dear reader &lt;b&gt;\n"+app.SignUpLink) || issue.Preview != "Dear reader <b>" {
 		t.Errorf("%q %q %v", issue.HTML, issue.Preview, err)
+	}
+}
+
+// TestIssueAlwaysHasASubject: one that is a name alone is empty for nobody, and a link needs a text.
+func TestIssueAlwaysHasASubject(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{`<p>Hello {{{FIRST_NAME|you}}}</p>`: "Hello you", `<img src="https://a.test/x.png">`: "…"} {
+		if issue, err := archive.Render(queued("", "{{{FIRST_NAME}}} {{{EMAIL}}}", content)); err != nil || issue.Subject != want {
+			t.Errorf("%q, want %q, %v", issue.Subject, want, err)
+		}
 	}
 }

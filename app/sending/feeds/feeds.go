@@ -60,6 +60,10 @@ func (s *Service) Create(ctx context.Context, key *app.Key, in app.FeedPatch) (f
 		return f, err
 	}
 	f.ID, f.TeamID = app.NewID(), key.TeamID
+	held, err := s.heldNow(ctx, &f)
+	if err != nil {
+		return f, err
+	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := base.Lookup("topic", tx.TopicExists(key.TeamID, f.TopicID)); err != nil {
 			return err
@@ -71,13 +75,27 @@ func (s *Service) Create(ctx context.Context, key *app.Key, in app.FeedPatch) (f
 		if len(all) == app.MaxFeeds {
 			return app.Errorf(app.CodeValidation, "A team can have at most %d feeds; delete one that is not used any more", app.MaxFeeds)
 		}
-		f.CreatedAt, f.UpdatedAt, f.NextAt, f.Position.Since = tx.Now, tx.Now, f.Next(tx.Now), tx.Now
+		f.CreatedAt, f.UpdatedAt, f.NextAt, f.Position = tx.Now, tx.Now, f.Next(tx.Now), held
+		f.Position.Since = tx.Now
 		if err := tx.InsertFeed(&f); err != nil {
 			return err
 		}
 		return base.Audit(ctx, tx, key.TeamID, "feed.create", f.ID, nil, audited(&f))
 	})
 	return f, base.Unavailable(err)
+}
+
+// heldNow returns the position of a feed after what it holds now. Of one that can't be read now, items without a
+// date are old when it is first read.
+func (s *Service) heldNow(ctx context.Context, f *app.Feed) (app.FeedPosition, error) {
+	if s.Fetch == nil {
+		return app.FeedPosition{}, nil
+	}
+	all, err := s.read(ctx, f)
+	if err != nil {
+		return app.FeedPosition{}, ctx.Err() // Check and the next time show why
+	}
+	return advance(app.FeedPosition{}, all), nil
 }
 
 // templateID returns the id of a template of the team. Error: CodeNotFound.
@@ -111,6 +129,19 @@ func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch app
 			return f, err
 		}
 	}
+	before, err := s.Get(ctx, key, id)
+	if err == nil {
+		f, err = patch.Apply(before)
+	}
+	if err != nil {
+		return f, err
+	}
+	var held app.FeedPosition
+	if startsAnew(&before, &f) {
+		if held, err = s.heldNow(ctx, &f); err != nil {
+			return f, err
+		}
+	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		before, err := tx.Feed(key.TeamID, id)
 		if err != nil {
@@ -124,8 +155,9 @@ func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch app
 				return err
 			}
 		}
-		if f.URL != before.URL || f.State == app.ActiveFeed && before.State != app.ActiveFeed {
-			f.Position = app.FeedPosition{Since: tx.Now}
+		if startsAnew(&before, &f) {
+			f.Position = held
+			f.Position.Since = tx.Now
 		}
 		f.Position.Tries = 0
 		f.UpdatedAt, f.NextAt = tx.Now, f.Next(tx.Now)
@@ -135,6 +167,11 @@ func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch app
 		return base.Audit(ctx, tx, key.TeamID, "feed.update", id, audited(&before), audited(&f))
 	})
 	return f, base.Lookup("feed", err)
+}
+
+// startsAnew reports whether a changed feed goes on with what is published from now on.
+func startsAnew(before, f *app.Feed) bool {
+	return f.URL != before.URL || f.State == app.ActiveFeed && before.State != app.ActiveFeed
 }
 
 // Delete deletes a feed. Error: CodeNotFound.
@@ -197,7 +234,7 @@ func reason(err error) string {
 // read fetches a feed.
 func (s *Service) read(ctx context.Context, f *app.Feed) ([]Item, error) {
 	if s.Fetch == nil {
-		return nil, errors.New("this server fetches nothing from other servers")
+		return nil, errors.New("this server does not fetch feeds: its operator turns that on with --fetch-attachments")
 	}
 	contents, release, err := s.Fetch(ctx, f.TeamID, []string{f.URL}, app.MaxFeedSize)
 	if err != nil {
@@ -219,7 +256,11 @@ func (s *Service) read(ctx context.Context, f *app.Feed) ([]Item, error) {
 func fresh(f *app.Feed, all []Item) []Item {
 	var out []Item
 	for i := range all {
-		if !slices.Contains(f.Position.Seen, all[i].Key) && (all[i].at.IsZero() || all[i].at.After(f.Position.Since)) {
+		isNew := all[i].at.After(f.Position.Since)
+		if all[i].at.IsZero() {
+			isNew = f.Position.Read
+		}
+		if isNew && !slices.Contains(f.Position.Seen, all[i].Key) {
 			out = append(out, all[i])
 		}
 	}
@@ -237,7 +278,7 @@ func advance(p app.FeedPosition, all []Item) app.FeedPosition {
 	}
 	older := slices.DeleteFunc(slices.Clone(p.Seen), func(key string) bool { return now[key] })
 	seen := append(older, keys...)
-	return app.FeedPosition{Seen: seen[max(0, len(seen)-app.MaxFeedSeen):], Since: p.Since}
+	return app.FeedPosition{Seen: seen[max(0, len(seen)-app.MaxFeedSeen):], Since: p.Since, Read: true}
 }
 
 // render makes a broadcast of items.

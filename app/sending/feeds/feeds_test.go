@@ -17,7 +17,8 @@ func TestFeedMakesOneBroadcastOfEachItem(t *testing.T) {
 	testserver.BothEngines(t)
 	w := testserver.New(t, testserver.NewRelay(nil))
 	ctx, s := t.Context(), w.Services.Feeds
-	body := rss(`<item><title>Old</title><guid>old</guid><pubDate>Mon, 02 Jan 2006 15:04:05 GMT</pubDate></item><item><title>New &amp; shiny</title><guid>new</guid><description>&lt;b&gt;bold&lt;/b&gt;</description></item>`)
+	const old = `<item><title>Old</title><guid>old</guid></item><item><title>Old and in the future</title><guid>future</guid><pubDate>Mon, 02 Jan 2096 15:04:05 GMT</pubDate></item>`
+	body := rss(old)
 	s.Fetch = func(context.Context, string, []string, int64) ([][]byte, func(), error) {
 		return [][]byte{[]byte(body)}, func() {}, nil
 	}
@@ -31,6 +32,10 @@ func TestFeedMakesOneBroadcastOfEachItem(t *testing.T) {
 	testserver.Must(t, err)
 	f, err := s.Create(ctx, w.Key, app.FeedPatch{URL: "https://blog.test/feed", TopicID: topic.ID, TemplateID: tpl.ID, Schedule: "daily 09:00"})
 	testserver.Must(t, err)
+	if trial, err := s.Check(ctx, w.Key, f.ID); err != nil || len(trial.Items) != 0 {
+		t.Fatalf("what was there is new: %+v %v", trial, err)
+	}
+	body = rss(old + `<item><title>New &amp; shiny</title><guid>new</guid><description>&lt;b&gt;bold&lt;/b&gt;</description></item>`)
 	due := func() {
 		t.Helper()
 		testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error {
@@ -78,5 +83,39 @@ func TestFeedMakesOneBroadcastOfEachItem(t *testing.T) {
 	count(1)
 	if f, err = s.Update(ctx, w.Key, f.ID, app.FeedPatch{State: app.ActiveFeed}); err != nil || f.State != app.ActiveFeed || f.Held != "" || len(f.Position.Seen) != 0 {
 		t.Errorf("%+v %v", f, err)
+	}
+}
+
+// TestFeedThatCouldNotBeRead: when it is first read, items without a date are old, and later ones are new.
+func TestFeedThatCouldNotBeRead(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	ctx, s := t.Context(), w.Services.Feeds
+	body := "down"
+	s.Fetch = func(context.Context, string, []string, int64) ([][]byte, func(), error) {
+		return [][]byte{[]byte(body)}, func() {}, nil
+	}
+	topic, err := w.Services.Topics.CreateTopic(ctx, w.Key, app.TopicInput{Name: "News", Default: app.OptIn})
+	testserver.Must(t, err)
+	tpl, err := w.Services.Templates.CreateTemplate(ctx, w.Key, app.TemplateInput{Name: "Feed", TemplateContent: app.TemplateContent{Subject: "News", From: "ann@" + testserver.TestDomain, Syntax: app.LiquidSyntax,
+		HTML: `{% for item in items %}{{ item.title }}{% endfor %}`, Variables: []app.TemplateVariable{{Key: "items", Type: app.ListVariable}}}})
+	testserver.Must(t, err)
+	_, err = w.Services.Templates.PublishTemplate(ctx, w.Key, tpl.ID)
+	testserver.Must(t, err)
+	f, err := s.Create(ctx, w.Key, app.FeedPatch{URL: "https://blog.test/feed", TopicID: topic.ID, TemplateID: tpl.ID, Schedule: "daily 09:00"})
+	testserver.Must(t, err)
+	for round, want := range []string{"", "B", "C"} {
+		body = rss("<item><title>A</title></item><item><title>B</title></item><item><title>C</title></item>"[:len("<item><title>A</title></item>")*(round+1)])
+		testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error {
+			return tx.Write(`UPDATE feeds SET next_at = ? WHERE id = ?`, clock.Now().UnixMilli()-1, f.ID)
+		}))
+		testserver.Must(t, s.Run(ctx))
+		f, err = s.Get(ctx, w.Key, f.ID)
+		testserver.Must(t, err)
+		if want == "" && f.LastBroadcastID == "" {
+			continue
+		}
+		if b, err := w.Services.Broadcasts.GetBroadcast(ctx, w.Key, f.LastBroadcastID); err != nil || b.HTML != want {
+			t.Errorf("round %d: %q, want %q, %v", round, b.HTML, want, err)
+		}
 	}
 }

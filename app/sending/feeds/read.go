@@ -2,15 +2,20 @@ package feeds
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"html"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mmcdole/gofeed"
+	ext "github.com/mmcdole/gofeed/extensions"
 
 	"mailer/app"
 	"mailer/app/kit/htmltext"
@@ -57,10 +62,16 @@ func Parse(body []byte, base *url.URL) (items []Item, err error) {
 			base = u
 		}
 	}
+	texts := plainTexts(body, feed)
+	for i, in := range feed.Items {
+		if i < len(texts) && texts[i] != "" && in != nil {
+			in.Content = html.EscapeString(texts[i])
+		}
+	}
 	seen := map[string]bool{}
-	for _, in := range feed.Items {
-		if in == nil || len(items) == app.MaxFeedItems {
-			continue
+	for _, in := range newestFirst(feed.Items) {
+		if len(items) == app.MaxFeedItems {
+			break
 		}
 		item, ok := convert(in, base)
 		if ok && !seen[item.Key] {
@@ -69,6 +80,68 @@ func Parse(body []byte, base *url.URL) (items []Item, err error) {
 		}
 	}
 	return items, nil
+}
+
+// maxExamined is how many items of a feed are looked at for those that Parse returns: more are the same or empty.
+const maxExamined = 10 * app.MaxFeedItems
+
+// newestFirst returns the first items in the order of their dates, or of the feed if one has none.
+func newestFirst(all []*gofeed.Item) []*gofeed.Item {
+	all = slices.DeleteFunc(all, func(in *gofeed.Item) bool { return in == nil })
+	if !slices.ContainsFunc(all, func(in *gofeed.Item) bool { return dateOf(in).IsZero() }) {
+		slices.SortStableFunc(all, func(a, b *gofeed.Item) int { return dateOf(b).Compare(dateOf(a)) })
+	}
+	return all[:min(len(all), maxExamined)]
+}
+
+// dateOf returns when an item was published; zero: unknown.
+func dateOf(in *gofeed.Item) time.Time {
+	for _, at := range []*time.Time{in.PublishedParsed, in.UpdatedParsed} {
+		if at != nil && at.Year() > 1970 && at.Year() < 9999 {
+			return at.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// plainTexts returns the content by item of a JSON Feed that is no HTML; empty: it is.
+func plainTexts(body []byte, feed *gofeed.Feed) (texts []string) {
+	if feed.FeedType != "json" {
+		return nil
+	}
+	var in struct {
+		Items []struct {
+			HTML string `json:"content_html"`
+			Text string `json:"content_text"`
+		} `json:"items"`
+	}
+	if json.Unmarshal(body, &in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil || len(in.Items) != len(feed.Items) {
+		return nil // gofeed reads it in another way: its result is clean in any case
+	}
+	for _, item := range in.Items {
+		if item.HTML != "" {
+			item.Text = ""
+		}
+		texts = append(texts, item.Text)
+	}
+	return texts
+}
+
+// media returns the description and the picture of an item in the elements of Media RSS.
+func media(in *gofeed.Item) (description, picture string) {
+	elements := []map[string][]ext.Extension{in.Extensions["media"]}
+	for _, group := range in.Extensions["media"]["group"] {
+		elements = append(elements, group.Children)
+	}
+	for _, of := range elements {
+		for _, d := range of["description"] {
+			description = cmp.Or(description, d.Value)
+		}
+		for _, t := range of["thumbnail"] {
+			picture = cmp.Or(picture, t.Attrs["url"])
+		}
+	}
+	return description, picture
 }
 
 func convert(in *gofeed.Item, base *url.URL) (Item, bool) {
@@ -85,6 +158,13 @@ func convert(in *gofeed.Item, base *url.URL) (Item, bool) {
 	}
 	sum := sha256.Sum256([]byte(id[:min(len(id), maxID)]))
 	out.Key = base64.RawURLEncoding.EncodeToString(sum[:12])
+	if at, err := url.Parse(out.URL); err == nil && out.URL != "" {
+		base = at // what is relative in an item is relative to its page
+	}
+	described, picture := media(in)
+	if in.Content == "" && in.Description == "" {
+		in.Description = html.EscapeString(described)
+	}
 	content := in.Content
 	if content == "" {
 		content = in.Description
@@ -108,10 +188,11 @@ func convert(in *gofeed.Item, base *url.URL) (Item, bool) {
 			out.Image = address(file.URL, base)
 		}
 	}
-	for _, at := range []*time.Time{in.PublishedParsed, in.UpdatedParsed} {
-		if at != nil && out.at.IsZero() && at.Year() > 1970 && at.Year() < 9999 {
-			out.at, out.Date = at.UTC(), app.FormatTime(*at)
-		}
+	if out.Image == "" && picture != "" {
+		out.Image = address(picture, base)
+	}
+	if out.at = dateOf(in); !out.at.IsZero() {
+		out.Date = app.FormatTime(out.at)
 	}
 	return out, out.Title != "" || out.Content != ""
 }

@@ -27,6 +27,7 @@ func TestParse(t *testing.T) {
 		"atom":              {feed: `<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><id>i</id><updated>2026-01-01T00:00:00Z</updated><entry><title>E</title><id>e1</id><link href="/e1"/><updated>2026-01-01T00:00:00Z</updated><content type="html">&lt;b&gt;c&lt;/b&gt;</content></entry></feed>`, items: 1, want: "E|https://blog.test/e1|<b>c</b>"},
 		"json feed":         {feed: `{"version":"https://jsonfeed.org/version/1.1","title":"T","items":[{"id":"1","url":"https://blog.test/j","title":"J","content_html":"<i>j</i>"}]}`, items: 1, want: "J|https://blog.test/j|<i>j</i>"},
 		"relative links":    {feed: rss(`<item><title>R</title><link>/r</link><description>&lt;a href="x"&gt;l&lt;/a&gt;&lt;img src="/i.png"&gt;</description></item>`), items: 1, want: `R|https://blog.test/r|<a href="https://blog.test/x" target="_blank">l</a><img src="https://blog.test/i.png">`},
+		"oldest first":      {feed: rss(`<item><title>A</title><pubDate>Sun, 01 Mar 2026 00:00:00 GMT</pubDate></item><item><title>B</title><pubDate>Mon, 02 Mar 2026 00:00:00 GMT</pubDate></item>`), items: 2, want: "B||"},
 		"no dates, no guid": {feed: rss(`<item><title>N</title></item><item><title>M</title></item>`), items: 2, want: "N||"},
 		"duplicate guids":   {feed: rss(many), items: 1, want: "x||"},
 		"wrong charset":     {feed: "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><rss version=\"2.0\"><channel><title>T</title><item><title>Caf\xe9</title><guid>c</guid></item></channel></rss>", items: 1, want: "Café||"},
