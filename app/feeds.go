@@ -10,12 +10,15 @@ import (
 // FeedState says whether a feed makes issues.
 type FeedState string
 
-// The states of a feed. A feed is held after a restore.
+// The states of a feed. A feed is held after a restore and after an import.
 const (
 	ActiveFeed FeedState = "active"
 	PausedFeed FeedState = "paused"
 	HeldFeed   FeedState = "held"
 )
+
+// FeedImported is the reason why a feed is held that was active on the server that it was moved from.
+const FeedImported = "imported"
 
 // Limits of feeds.
 const (

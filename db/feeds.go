@@ -34,8 +34,8 @@ func (tx *Tx) InsertFeed(f *app.Feed) error {
 	if err != nil {
 		return err
 	}
-	return tx.Write(`INSERT INTO feeds (id, team_id, url, definition, state, held, next_at, position, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		f.ID, f.TeamID, f.URL, definition, string(f.State), nullText(f.Held), milli(f.NextAt), position, milli(f.CreatedAt), milli(f.UpdatedAt))
+	return tx.Write(`INSERT INTO feeds (id, team_id, url, definition, state, held, next_at, position, last_broadcast_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		f.ID, f.TeamID, f.URL, definition, string(f.State), nullText(f.Held), milli(f.NextAt), position, nullText(f.LastBroadcastID), milli(f.CreatedAt), milli(f.UpdatedAt))
 }
 
 // UpdateFeed stores what a team decides about a feed, when it is next due and its position. Error:

@@ -104,7 +104,8 @@ func (s *Service) Get(ctx context.Context, key *app.Key, id string) (app.Feed, e
 }
 
 // Update changes a feed. One that becomes active again, or has another URL, goes on with what is published
-// from now on. Errors: those of Create, CodeNotFound.
+// from now on; one that was held since an import goes on from the position that came with it. Errors: those
+// of Create, CodeNotFound.
 func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch app.FeedPatch) (f app.Feed, err error) {
 	if patch.TemplateID != "" {
 		if patch.TemplateID, err = s.templateID(ctx, key, patch.TemplateID); err != nil {
@@ -124,7 +125,7 @@ func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch app
 				return err
 			}
 		}
-		if f.URL != before.URL || f.State == app.ActiveFeed && before.State != app.ActiveFeed {
+		if f.URL != before.URL || f.State == app.ActiveFeed && before.State != app.ActiveFeed && before.Held != app.FeedImported {
 			f.Position = app.FeedPosition{Since: tx.Now}
 		}
 		f.Position.Tries = 0
