@@ -93,6 +93,13 @@ func (r *Reader) DueFeeds(now time.Time, limit int) ([]app.Feed, error) {
 	return list(r, scanFeed, `SELECT `+feedColumns+` FROM feeds AS f WHERE f.state = 'active' AND f.next_at <= ? ORDER BY f.next_at LIMIT ?`, milli(now), limit)
 }
 
+// HeldFeeds returns at most limit feeds of a team, or of all teams for "", that are held for a reason,
+// after an id in id order.
+func (r *Reader) HeldFeeds(teamID string, why app.HoldReason, after string, limit int) ([]app.Feed, error) {
+	return list(r, scanFeed, `SELECT `+feedColumns+` FROM feeds AS f WHERE f.id > ?1 AND f.state = 'held' AND f.held = ?2 AND (CAST(?3 AS text) IS NULL OR f.team_id = ?3) ORDER BY f.id LIMIT ?4`,
+		after, string(why), nullText(teamID), limit)
+}
+
 // HoldFeeds holds all active feeds, and returns how many.
 func (tx *Tx) HoldFeeds(why app.HoldReason) (int64, error) {
 	return tx.Exec(`UPDATE feeds SET state = 'held', held = ? WHERE state = 'active'`, string(why))

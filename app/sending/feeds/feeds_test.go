@@ -4,9 +4,11 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"mailer/app"
 	"mailer/app/kit/clock"
+	"mailer/app/sending/queue"
 	"mailer/app/testing/testserver"
 	"mailer/db"
 )
@@ -79,4 +81,58 @@ func TestFeedMakesOneBroadcastOfEachItem(t *testing.T) {
 	if f, err = s.Update(ctx, w.Key, f.ID, app.FeedPatch{State: app.ActiveFeed}); err != nil || f.State != app.ActiveFeed || f.Held != "" || len(f.Position.Seen) != 0 {
 		t.Errorf("%+v %v", f, err)
 	}
+}
+
+// TestRestoredFeedsAreDecided by the operator: released ones go on from now at their next time, dropped ones are
+// paused. Feeds that are held for another reason, and those of other teams, stay.
+func TestRestoredFeedsAreDecided(t *testing.T) {
+	testserver.BothEngines(t)
+	w := testserver.New(t, testserver.NewRelay(nil))
+	ctx := t.Context()
+	now := clock.Now()
+	other := w.AddTeam("other", "other.example")
+	topics := map[string]string{}
+	for _, key := range []*app.Key{w.Key, other} {
+		topic, err := w.Services.Topics.CreateTopic(ctx, key, app.TopicInput{Name: "News", Default: app.OptIn})
+		testserver.Must(t, err)
+		topics[key.TeamID] = topic.ID
+	}
+	add := func(key *app.Key, state app.FeedState, held string) string {
+		f := app.Feed{ID: app.NewID(), TeamID: key.TeamID, URL: "https://blog.test/feed", State: state, Held: held, NextAt: now.Add(-time.Hour), CreatedAt: now, UpdatedAt: now,
+			Position:       app.FeedPosition{Since: now.Add(-24 * time.Hour), Seen: []string{"a"}, Tries: 2},
+			FeedDefinition: app.FeedDefinition{TopicID: topics[key.TeamID], TemplateID: app.NewID(), Schedule: "daily 09:00", Zone: "UTC", Mode: "send"}}
+		w.WriteDB(func(tx *db.Tx) error { return tx.InsertFeed(&f) })
+		return f.ID
+	}
+	mine, imported, theirs := add(w.Key, app.ActiveFeed, ""), add(w.Key, app.HeldFeed, app.FeedImported), add(other, app.ActiveFeed, "")
+	w.WriteDB(func(tx *db.Tx) error { _, err := tx.HoldFeeds(app.HoldRestored); return err })
+	state := func(key *app.Key, id, want string) app.Feed {
+		t.Helper()
+		f, err := w.Services.Feeds.Get(ctx, key, id)
+		if got := string(f.State) + " " + f.Held; err != nil || got != want {
+			t.Errorf("the feed is %q, not %q, %v", got, want, err)
+		}
+		return f
+	}
+	res, err := w.Services.Queue.Release(ctx, queue.Filter{Restored: true, After: now.Add(-time.Hour)})
+	if err != nil || res.Changed != 0 {
+		t.Errorf("a part of the mail: %+v %v", res, err)
+	}
+	res, err = w.Services.Queue.Release(ctx, queue.Filter{Restored: true, Team: w.Key.TeamID})
+	if err != nil || res.Changed != 1 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "1 feeds") {
+		t.Errorf("released %+v %v", res, err)
+	}
+	f := state(w.Key, mine, "active ")
+	if f.Position.Since.Before(now) || len(f.Position.Seen) != 0 || f.Position.Tries != 0 || !f.NextAt.After(now) {
+		t.Errorf("it goes on from %+v at %s", f.Position, f.NextAt)
+	}
+	state(w.Key, imported, "held imported")
+	state(other, theirs, "held restored")
+	res, err = w.Services.Queue.Drop(ctx, queue.Filter{Restored: true})
+	if err != nil || res.Changed != 1 || len(res.Notes) != 1 {
+		t.Errorf("dropped %+v %v", res, err)
+	}
+	state(w.Key, mine, "active ")
+	state(w.Key, imported, "held imported")
+	state(other, theirs, "paused ")
 }
