@@ -63,6 +63,8 @@ type FeedPosition struct {
 	Seen  []string  `json:"seen,omitzero"` // hashes of items that were in an issue or are too old for one, the last ones last
 	Since time.Time `json:"since"`
 	Tries int       `json:"tries,omitzero"` // failures in a row
+	// Version is that of the feed when it was last read without an error.
+	Version FileVersion `json:"version,omitzero"`
 }
 
 // FeedPatch changes a feed. Empty texts mean absent.

@@ -19,8 +19,10 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/webhook"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/mail"
+	"mailer/app/tenants/webhooks"
 	"mailer/db"
 )
 
@@ -31,8 +33,10 @@ const (
 	perRound = 20
 	// maxTries is how often a feed that can't be read is tried until its next time, retryAfter the
 	// delay after the first time, which doubles.
-	maxTries   = 5
-	retryAfter = 5 * time.Minute
+	maxTries = 5
+	// announcedTry is after which failure in a row the team gets an event.
+	announcedTry = 3
+	retryAfter   = 5 * time.Minute
 )
 
 // Service implements feeds.
@@ -40,13 +44,14 @@ type Service struct {
 	*base.Base
 	templates  *mail.Templates
 	broadcasts *broadcasts.Service
+	events     *webhooks.Service
 	// Fetch fetches feeds from public addresses; nil: they are refused. Set before use.
-	Fetch app.FetchFiles
+	Fetch app.FetchChanged
 }
 
 // New makes the service.
-func New(b *base.Base, templates *mail.Templates, broadcasts *broadcasts.Service) *Service {
-	return &Service{Base: b, templates: templates, broadcasts: broadcasts}
+func New(b *base.Base, events *webhooks.Service, templates *mail.Templates, broadcasts *broadcasts.Service) *Service {
+	return &Service{Base: b, events: events, templates: templates, broadcasts: broadcasts}
 }
 
 // Create adds a feed. What it holds now is in no issue. Errors: CodeValidation, CodeNotFound for topic and
@@ -167,7 +172,8 @@ func (s *Service) Check(ctx context.Context, key *app.Key, id string) (out Trial
 	if err != nil {
 		return out, err
 	}
-	all, err := s.read(ctx, &f)
+	f.Position.Version = app.FileVersion{}
+	all, _, err := s.read(ctx, &f)
 	if err == nil {
 		out.Items = fresh(&f, all)
 		if len(out.Items) == 0 && f.SkipEmpty {
@@ -195,25 +201,34 @@ func reason(err error) string {
 	return app.CutText(err.Error(), 500)
 }
 
-// read fetches a feed.
-func (s *Service) read(ctx context.Context, f *app.Feed) ([]Item, error) {
+// read fetches a feed and returns its items and its version. A feed that has not changed since its position
+// has no items: none is new.
+func (s *Service) read(ctx context.Context, f *app.Feed) (all []Item, version app.FileVersion, err error) {
 	if s.Fetch == nil {
-		return nil, errors.New("this server fetches nothing from other servers")
+		return nil, version, errors.New("this server fetches nothing from other servers")
 	}
-	contents, release, err := s.Fetch(ctx, f.TeamID, []string{f.URL}, app.MaxFeedSize)
+	file, err := s.Fetch(ctx, f.TeamID, f.URL, f.Position.Version, app.MaxFeedSize)
 	if err != nil {
 		var refused *app.FetchError
-		if errors.As(err, &refused) {
-			return nil, fmt.Errorf("the feed could not be fetched: its URL %s", refused.Reason)
+		switch {
+		case !errors.As(err, &refused):
+		case refused.Reason == app.FetchTooLarge:
+			err = fmt.Errorf("the feed is larger than %d bytes", app.MaxFeedSize)
+		default:
+			err = fmt.Errorf("the feed could not be fetched: its URL %s", refused.Reason)
 		}
-		return nil, err
+		return nil, version, err
 	}
-	defer release()
+	defer file.Release()
+	if file.Unchanged {
+		return nil, file.Version, nil
+	}
 	at, err := url.Parse(f.URL)
 	if err != nil {
-		return nil, err
+		return nil, version, err
 	}
-	return Parse(contents[0], at)
+	all, err = Parse(file.Content, at)
+	return all, file.Version, err
 }
 
 // fresh returns the items that were in no issue and are not older than the feed's start.
@@ -287,13 +302,14 @@ func (s *Service) makeIssue(ctx context.Context, f *app.Feed) error {
 	due := f.NextAt
 	next := *f
 	next.NextAt, next.LastError = f.Next(clock.Now()), ""
-	all, err := s.read(ctx, f)
+	all, version, err := s.read(ctx, f)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err == nil {
 		items := fresh(f, all)
 		next.Position = advance(f.Position, all)
+		next.Position.Version = version
 		if len(items) == 0 && f.SkipEmpty {
 			return s.store(ctx, &next, due)
 		}
@@ -313,13 +329,21 @@ func (s *Service) makeIssue(ctx context.Context, f *app.Feed) error {
 	}
 	next.Position, next.LastBroadcastID, next.LastError = f.Position, f.LastBroadcastID, reason(err)
 	next.Position.Tries++
+	failures := next.Position.Tries
 	if again := clock.Now().Add(retryAfter << (next.Position.Tries - 1)); next.Position.Tries < maxTries && again.Before(next.NextAt) {
 		next.NextAt = again
 	} else {
 		next.Position.Tries = 0
 		s.Log.Warn("no broadcast could be made of a feed", "team", f.TeamID, "feed", f.ID, "err", next.LastError)
 	}
-	return s.store(ctx, &next, due)
+	return base.IgnoreNotFound(s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := tx.AdvanceFeed(&next, due); err != nil || failures != announcedTry {
+			return err
+		}
+		return s.events.Announce(tx, f.TeamID, webhook.FeedFailed, func() (any, error) {
+			return webhook.FeedFailedData{ID: f.ID, URL: f.URL, TopicID: f.TopicID, Error: next.LastError, Tries: failures}, nil
+		})
+	}))
 }
 
 // store stores the outcome of a feed without a broadcast.

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/webhook"
 	"mailer/app/sending/queue"
 	"mailer/app/testing/testserver"
 	"mailer/db"
@@ -20,9 +21,16 @@ func TestFeedMakesOneBroadcastOfEachItem(t *testing.T) {
 	w := testserver.New(t, testserver.NewRelay(nil))
 	ctx, s := t.Context(), w.Services.Feeds
 	body := rss(`<item><title>Old</title><guid>old</guid><pubDate>Mon, 02 Jan 2006 15:04:05 GMT</pubDate></item><item><title>New &amp; shiny</title><guid>new</guid><description>&lt;b&gt;bold&lt;/b&gt;</description></item>`)
-	s.Fetch = func(context.Context, string, []string, int64) ([][]byte, func(), error) {
-		return [][]byte{[]byte(body)}, func() {}, nil
+	var known app.FileVersion
+	s.Fetch = func(_ context.Context, _, _ string, version app.FileVersion, _ int64) (app.FetchedFile, error) {
+		known = version
+		if known.ETag == body {
+			return app.FetchedFile{Unchanged: true, Version: known, Release: func() {}}, nil
+		}
+		return app.FetchedFile{Content: []byte(body), Version: app.FileVersion{ETag: body}, Release: func() {}}, nil
 	}
+	_, err := w.Services.Webhooks.CreateWebhook(ctx, w.Key, webhook.Input{Endpoint: "https://hooks.test/", Events: []webhook.EventName{webhook.FeedFailed}})
+	testserver.Must(t, err)
 	topic, err := w.Services.Topics.CreateTopic(ctx, w.Key, app.TopicInput{Name: "News", Default: app.OptIn})
 	testserver.Must(t, err)
 	tpl, err := w.Services.Templates.CreateTemplate(ctx, w.Key, app.TemplateInput{Name: "Feed", TemplateContent: app.TemplateContent{Subject: "News: {{ items[0].title }}", From: "ann@" + testserver.TestDomain, Syntax: app.LiquidSyntax,
@@ -66,12 +74,26 @@ func TestFeedMakesOneBroadcastOfEachItem(t *testing.T) {
 	due()
 	testserver.Must(t, s.Run(ctx)) // nothing is new
 	count(1)
+	if f, err = s.Get(ctx, w.Key, f.ID); err != nil || known.ETag != body || f.Position.Version.ETag != body || len(f.Position.Seen) != 2 || f.LastError != "" {
+		t.Errorf("unchanged: %+v %v", f, err)
+	}
+	good := body
 	body = "no feed"
 	due()
 	testserver.Must(t, s.Run(ctx))
 	count(1)
 	if f, err = s.Get(ctx, w.Key, f.ID); err != nil || !strings.Contains(f.LastError, "no feed") || f.Position.Tries != 1 {
 		t.Errorf("%+v %v", f, err)
+	}
+	for tries := 1; tries <= 4; tries++ { // the event is sent once
+		if got := len(w.SQL(`SELECT id FROM webhook_events WHERE team_id = ? AND type = 'feed.failed'`, w.Key.TeamID)); got != map[bool]int{true: 1}[tries >= 3] {
+			t.Errorf("%d events after %d failures", got, tries)
+		}
+		due()
+		testserver.Must(t, s.Run(ctx))
+	}
+	if f, err = s.Get(ctx, w.Key, f.ID); err != nil || f.Position.Version.ETag != good {
+		t.Errorf("a failure keeps the version: %+v %v", f.Position, err)
 	}
 	// After a restore it is held, and goes on from now.
 	testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { _, err := tx.HoldFeeds(app.HoldRestored); return err }))
