@@ -382,10 +382,12 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return fmt.Errorf("--webhook-allow: %w", err)
 	}
 	var fetchFiles app.FetchFiles
+	var fetchFeed app.FetchChanged
 	if ranges, err := app.ParseRanges(o.fetchAllow); err != nil {
 		return fmt.Errorf("--fetch-allow: %w", err)
 	} else if o.fetchAttachments {
-		fetchFiles = fetch.New(ranges).Fetch
+		f := fetch.New(ranges)
+		fetchFiles, fetchFeed = f.Fetch, f.FetchChanged
 	}
 	load := &app.Load{}
 	opts := smtpout.Options{Hello: ehloName(), Log: log, Builders: builders, Load: load}
@@ -418,7 +420,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, PagesHost: o.pagesHost, FetchFiles: fetchFiles, Disposable: disposable,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetchFeed, Disposable: disposable,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),

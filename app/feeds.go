@@ -10,12 +10,15 @@ import (
 // FeedState says whether a feed makes issues.
 type FeedState string
 
-// The states of a feed. A feed is held after a restore.
+// The states of a feed. A feed is held after a restore and after an import.
 const (
 	ActiveFeed FeedState = "active"
 	PausedFeed FeedState = "paused"
 	HeldFeed   FeedState = "held"
 )
+
+// FeedImported is the reason why a feed is held that was active on the server that it was moved from.
+const FeedImported = "imported"
 
 // Limits of feeds.
 const (
@@ -61,6 +64,8 @@ type FeedPosition struct {
 	Since time.Time `json:"since"`
 	Read  bool      `json:"read,omitzero"`  // the feed was read since then: items without a date that are not in Seen are new
 	Tries int       `json:"tries,omitzero"` // failures in a row
+	// Version is that of the feed when it was last read without an error.
+	Version FileVersion `json:"version,omitzero"`
 }
 
 // FeedPatch changes a feed. Empty texts mean absent.

@@ -11,6 +11,25 @@ import (
 // ctx.
 type FetchFiles func(ctx context.Context, team string, urls []string, limit int64) (contents [][]byte, release func(), err error)
 
+// FileVersion is what a host says about the version of a file, for a request that answers only if it
+// changed (RFC 9110, section 13). Empty members are unknown.
+type FileVersion struct {
+	ETag         string `json:"etag,omitzero"`
+	LastModified string `json:"last_modified,omitzero"`
+}
+
+// FetchedFile is a file that was fetched. The caller must call Release when it no longer holds Content.
+type FetchedFile struct {
+	Content   []byte
+	Unchanged bool // the host has the known version still; Content is nil
+	Version   FileVersion
+	Release   func()
+}
+
+// FetchChanged fetches a file of at most limit bytes for a team, unless it is still of a known version.
+// Errors: those of FetchFiles.
+type FetchChanged func(ctx context.Context, team, url string, known FileVersion, limit int64) (FetchedFile, error)
+
 // FetchReason is why a file was not fetched, as a phrase after a field name.
 type FetchReason string
 

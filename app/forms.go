@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"mailer/app/kit/mailbox"
 )
 
 // Confirmation says whether an address that signs up through a form must confirm it.
@@ -250,6 +252,9 @@ func (f *Form) checkFields() error {
 		if field.Property == "" {
 			return Invalid(fmt.Sprintf("fields[%d].property", i), "is required")
 		}
+		if IsFormInput(field.Property) {
+			return Invalid(fmt.Sprintf("fields[%d].property", i), "must not be %s: every form has an input of this name", field.Property)
+		}
 		label := strings.TrimSpace(field.Label)
 		if label == "" {
 			label = field.Property
@@ -277,7 +282,11 @@ func (f *Form) checkAddresses() error {
 		if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !isLoopbackName(u.Hostname())) || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 			return Invalid(fmt.Sprintf("allowed_origins[%d]", i), "must be an origin like https://www.example.com, without a path")
 		}
-		f.AllowedOrigins[i] = u.Scheme + "://" + strings.ToLower(u.Host)
+		host, ok := OriginHost(u)
+		if !ok {
+			return Invalid(fmt.Sprintf("allowed_origins[%d]", i), "has a host that is not valid")
+		}
+		f.AllowedOrigins[i] = u.Scheme + "://" + host
 	}
 	if f.RedirectURL == "" {
 		return nil
@@ -287,6 +296,55 @@ func (f *Form) checkAddresses() error {
 		return Invalid("redirect_url", "must be an https URL of at most %d characters", MaxFormURL)
 	}
 	return nil
+}
+
+// formInputs are the names of the inputs that every form has, and of the member of a JSON submission that
+// holds the topics. No field of a form can have one of them.
+var formInputs = []string{"email", "topics", "topics[]", "proof", "opened", "form-opened", "form-button", "website-url", "opt-in-decision"}
+
+// IsFormInput reports whether every form has an input of a name, so that no field can have it.
+func IsFormInput(name string) bool { return slices.Contains(formInputs, name) }
+
+// OriginHost returns the host of a URL as browsers write it in an origin: in lower-case A-labels, and with
+// its port unless it is that of the scheme. ok is false for a name that can't be written so.
+func OriginHost(u *url.URL) (host string, ok bool) {
+	host, port := strings.ToLower(u.Hostname()), u.Port()
+	if name, err := mailbox.ParseDomain(host); err == nil {
+		host = name
+	} else if !IsASCII(host) {
+		return "", false
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port != "" && !(u.Scheme == "https" && port == "443") && !(u.Scheme == "http" && port == "80") {
+		host += ":" + port
+	}
+	return host, true
+}
+
+// RedirectsToOrigin reports whether the link of the form leads to the host of an allowed origin, and returns
+// the name of its host.
+func (f *Form) RedirectsToOrigin() (name string, allowed bool) {
+	u, err := url.Parse(f.RedirectURL)
+	if err != nil {
+		return "", false
+	}
+	host, ok := OriginHost(u)
+	if !ok {
+		return "", false
+	}
+	for _, origin := range f.AllowedOrigins {
+		if o, err := url.Parse(origin); err == nil {
+			if there, ok := OriginHost(o); ok && there == host {
+				return u.Hostname(), true
+			}
+		}
+	}
+	if name, err = mailbox.ParseDomain(u.Hostname()); err != nil {
+		name = strings.ToLower(u.Hostname())
+	}
+	return name, false
 }
 
 // isLoopbackName reports whether a host name is that of this machine, for forms under development.

@@ -34,8 +34,8 @@ func (tx *Tx) InsertFeed(f *app.Feed) error {
 	if err != nil {
 		return err
 	}
-	return tx.Write(`INSERT INTO feeds (id, team_id, url, definition, state, held, next_at, position, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		f.ID, f.TeamID, f.URL, definition, string(f.State), nullText(f.Held), milli(f.NextAt), position, milli(f.CreatedAt), milli(f.UpdatedAt))
+	return tx.Write(`INSERT INTO feeds (id, team_id, url, definition, state, held, next_at, position, last_broadcast_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		f.ID, f.TeamID, f.URL, definition, string(f.State), nullText(f.Held), milli(f.NextAt), position, nullText(f.LastBroadcastID), milli(f.CreatedAt), milli(f.UpdatedAt))
 }
 
 // UpdateFeed stores what a team decides about a feed, when it is next due and its position. Error:
@@ -91,6 +91,13 @@ func (r *Reader) FeedsAfter(teamID, after string, limit int) ([]app.Feed, error)
 // DueFeeds returns at most limit active feeds of all teams that are due, the longest due first.
 func (r *Reader) DueFeeds(now time.Time, limit int) ([]app.Feed, error) {
 	return list(r, scanFeed, `SELECT `+feedColumns+` FROM feeds AS f WHERE f.state = 'active' AND f.next_at <= ? ORDER BY f.next_at LIMIT ?`, milli(now), limit)
+}
+
+// HeldFeeds returns at most limit feeds of a team, or of all teams for "", that are held for a reason,
+// after an id in id order.
+func (r *Reader) HeldFeeds(teamID string, why app.HoldReason, after string, limit int) ([]app.Feed, error) {
+	return list(r, scanFeed, `SELECT `+feedColumns+` FROM feeds AS f WHERE f.id > ?1 AND f.state = 'held' AND f.held = ?2 AND (CAST(?3 AS text) IS NULL OR f.team_id = ?3) ORDER BY f.id LIMIT ?4`,
+		after, string(why), nullText(teamID), limit)
 }
 
 // HoldFeeds holds all active feeds, and returns how many.

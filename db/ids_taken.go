@@ -47,6 +47,16 @@ func (r *Reader) FormIDTaken(id string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM forms WHERE id = ?)`, id)
 }
 
+// IssueIDTaken reports whether an issue of any team has an id.
+func (r *Reader) IssueIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM issues WHERE id = ?)`, id)
+}
+
+// FeedIDTaken reports whether a feed of any team has an id.
+func (r *Reader) FeedIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM feeds WHERE id = ?)`, id)
+}
+
 // OptInIDTaken reports whether an opt-in of any team has an id.
 func (r *Reader) OptInIDTaken(id string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM opt_ins WHERE id = ?)`, id)

@@ -47,6 +47,41 @@ func (tx *Tx) InsertIssue(i *app.Issue) (added bool, err error) {
 	return n > 0, nil
 }
 
+// InsertMovedIssue adds an issue that was moved to this server to a topic, which gets its archive
+// afterwards. It reports whether it did: not if the broadcast is in the archive already.
+func (tx *Tx) InsertMovedIssue(i *app.Issue) (added bool, err error) {
+	n, err := tx.Exec(`INSERT INTO issues (id, team_id, topic_id, broadcast_id, subject, preview, language, html, sum, sent_at)
+		SELECT ?1, t.team_id, t.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM topics AS t WHERE t.team_id = ?2 AND t.id = ?3
+		ON CONFLICT (topic_id, broadcast_id) DO NOTHING`,
+		i.ID, i.TeamID, i.TopicID, i.BroadcastID, i.Subject, i.Preview, nullText(i.Language), i.HTML, contentChecksum(i.HTML), milli(i.SentAt))
+	if err != nil {
+		return false, fmt.Errorf("insert an issue: %w", err)
+	}
+	return n > 0, nil
+}
+
+// HasIssue reports whether a broadcast is in the archive of a topic.
+func (r *Reader) HasIssue(teamID, topicID, broadcastID string) (has bool, err error) {
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM issues WHERE topic_id = ?1 AND broadcast_id = ?2 AND team_id = ?3)`, []any{topicID, broadcastID, teamID}, &has)
+	return has, err
+}
+
+// ArchiveSince returns from when on broadcasts are added to the archive of a topic; zero: it has none.
+// Error: ErrNotFound.
+func (r *Reader) ArchiveSince(teamID, topicID string) (time.Time, error) {
+	return one(r, func(s scanner) (time.Time, error) {
+		var since sql.NullInt64
+		err := s.Scan(&since)
+		return fromMilli(since.Int64), err
+	}, `SELECT archive_since FROM topics WHERE team_id = ? AND id = ?`, teamID, topicID)
+}
+
+// SetMovedArchive gives a topic that was moved to this server its archive. Error: ErrNotFound.
+func (tx *Tx) SetMovedArchive(teamID, topicID string, archive app.TopicArchive, since time.Time) error {
+	tx.Changed(engine.Suppressions)
+	return tx.WriteOne(`UPDATE topics SET topic_archive = ?, archive_since = ? WHERE team_id = ? AND id = ?`, string(archive), milli(since), teamID, topicID)
+}
+
 // DeleteIssue deletes an issue. Error: ErrNotFound.
 func (tx *Tx) DeleteIssue(teamID, topicID, id string) error {
 	return tx.WriteOne(`DELETE FROM issues WHERE team_id = ? AND topic_id = ? AND id = ?`, teamID, topicID, id)
@@ -78,9 +113,9 @@ func (r *Reader) Issues(teamID, topicID, after string, limit int) ([]app.Issue, 
 		AND (i.sent_at, i.id) < (SELECT c.sent_at, c.id FROM issues AS c WHERE c.id = ?3 AND c.topic_id = ?1) ORDER BY i.sent_at DESC, i.id DESC LIMIT ?4`, topicID, teamID, after, limit)
 }
 
-// IssuesAfter returns at most limit issues of a team with HTML after an id, in id order.
+// IssuesAfter returns at most limit issues of a team without HTML after an id, in id order.
 func (r *Reader) IssuesAfter(teamID, after string, limit int) ([]app.Issue, error) {
-	return list(r, scanWholeIssue, `SELECT `+issueColumns+`, i.html, i.sum FROM issues AS i WHERE i.team_id = ? AND i.id > ? ORDER BY i.id LIMIT ?`, teamID, after, limit)
+	return list(r, scanIssue, `SELECT `+issueColumns+` FROM issues AS i WHERE i.team_id = ? AND i.id > ? ORDER BY i.id LIMIT ?`, teamID, after, limit)
 }
 
 // ArchivedTopics returns the topics of a team that have a public archive, oldest first.

@@ -217,7 +217,8 @@ func signUpEvents(t *testing.T) (events []map[string]any) {
 	t.Helper()
 	at := time.UnixMilli(1)
 	o := app.SignUp{ID: app.NewID(), Email: "ann@example.net", Status: app.OptInConfirmed, FormID: app.NewID(), ContactID: app.NewID(), RequestedAt: at, DecidedAt: at}
-	for name, data := range map[webhook.EventName]any{webhook.ContactOptInConfirmed: webhook.OptInDataOf(&o), webhook.FormLimited: webhook.FormLimitedData{ID: app.NewID(), Name: "F", PerHour: 60, PerDay: 500, Waiting: 7}} {
+	for name, data := range map[webhook.EventName]any{webhook.ContactOptInConfirmed: webhook.OptInDataOf(&o), webhook.FormLimited: webhook.FormLimitedData{ID: app.NewID(), Name: "F", PerHour: 60, PerDay: 500, Waiting: 7},
+		webhook.FeedFailed: webhook.FeedFailedData{ID: app.NewID(), URL: "https://blog.test/feed", TopicID: app.NewID(), Error: "x", Tries: 3}} {
 		var event map[string]any
 		raw, err := webhook.Payload(name, at, data)
 		if err != nil || json.Unmarshal(raw, &event) != nil {

@@ -41,7 +41,7 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	for _, list := range []struct {
 		name   string
 		things []transfer.Thing
-	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"saved blocks", r.Blocks}, {"templates", r.Templates}, {"forms", r.Forms}, {"broadcasts", r.Broadcasts},
+	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"saved blocks", r.Blocks}, {"templates", r.Templates}, {"forms", r.Forms}, {"broadcasts", r.Broadcasts}, {"feeds", r.Feeds},
 		{"domains", r.Domains}, {"webhooks", r.Webhooks}, {"API keys", r.Keys}} {
 		if len(list.things) > 0 {
 			fmt.Fprintf(&b, "  %-13s %s\n", list.name, thingsText(list.things))
@@ -49,6 +49,12 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	}
 	if r.Images.New+r.Images.Existing > 0 {
 		fmt.Fprintf(&b, "  images        %d new, %d there already\n", r.Images.New, r.Images.Existing)
+	}
+	if r.Issues.New+r.Issues.Existing > 0 {
+		fmt.Fprintf(&b, "  issues        %d new in archives, %d there already\n", r.Issues.New, r.Issues.Existing)
+	}
+	if n := heldFeeds(r.Feeds); n > 0 {
+		fmt.Fprintf(&b, "  held feeds    %d: they make no broadcasts until they are set to active\n", n)
 	}
 	if r.OptIns.New+r.OptIns.Existing > 0 {
 		fmt.Fprintf(&b, "  opt-ins       %d new, %d there already; no mail is sent for them\n", r.OptIns.New, r.OptIns.Existing)
@@ -109,6 +115,16 @@ func thingsText(things []transfer.Thing) string {
 
 // oneLine makes a name safe to print.
 func oneLine(s string) string { return app.OneLine(s) }
+
+// heldFeeds counts new feeds that are held.
+func heldFeeds(feeds []transfer.Thing) (n int) {
+	for i := range feeds {
+		if feeds[i].New && feeds[i].Status == string(app.HeldFeed) {
+			n++
+		}
+	}
+	return n
+}
 
 // hasRecords reports whether printRecords prints any.
 func hasRecords(domains []transfer.Thing) bool {

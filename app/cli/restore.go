@@ -52,5 +52,8 @@ func printRestored(done *backup.Restored) {
 	if done.Held > 0 {
 		fmt.Fprintf(os.Stderr, "mailer: %d messages waited in the backup and may have left since: they are held; mailer queue list --state held shows them, mailer queue release --restored or drop --restored decides\n", done.Held)
 	}
+	if done.Feeds > 0 {
+		fmt.Fprintf(os.Stderr, "mailer: %d feeds are held: mailer queue release --restored lets them go on with what is published from then on, drop --restored pauses them\n", done.Feeds)
+	}
 	fmt.Fprintln(os.Stderr, "mailer: opt-outs, suppressions, keys and contacts of the time since the backup are missing, and webhook events that were pending then are sent again under their ids")
 }

@@ -77,12 +77,13 @@ type Config struct {
 	NoRelay bool
 	// Capture: the only route is the capture transport, so from-domains need not be verified.
 	Capture        bool
-	Compat         app.Compat     // empty: app.CompatStrict (for commands: the value of the server)
-	Cloud          bool           // plans apply (for commands: the value of the server)
-	FetchFiles     app.FetchFiles // fetches attachments given as URLs; nil: they are refused
-	MaxAttachments int64          // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode the plans decide
-	DoubtDelay     time.Duration  // 0: 60 s
-	MaxWait        time.Duration  // see delivery.Config
+	Compat         app.Compat       // empty: app.CompatStrict (for commands: the value of the server)
+	Cloud          bool             // plans apply (for commands: the value of the server)
+	FetchFiles     app.FetchFiles   // fetches attachments given as URLs; nil: they are refused
+	FetchFeed      app.FetchChanged // fetches feeds; nil: they are refused
+	MaxAttachments int64            // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode the plans decide
+	DoubtDelay     time.Duration    // 0: 60 s
+	MaxWait        time.Duration    // see delivery.Config
 	// EnforceGuardrails: a team or region above a guardrail's limit is paused; otherwise that is
 	// only shown.
 	EnforceGuardrails bool
@@ -244,8 +245,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.SignUp = signup.New(b, s.Webhooks, s.Teams, s.Audience, s.Mail)
 	s.SignUp.Hosts = s.PageHosts
 	s.Archive = archive.New(b, s.PageHosts)
-	s.Feeds = feeds.New(b, s.Templates, s.Broadcasts)
-	s.Feeds.Fetch = cfg.FetchFiles
+	s.Feeds = feeds.New(b, s.Webhooks, s.Templates, s.Broadcasts)
+	s.Feeds.Fetch = cfg.FetchFeed
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,

@@ -22,7 +22,7 @@ type FeedItem struct {
 	Zone            string        `json:"zone" example:"Europe/Berlin"`
 	Mode            string        `json:"mode" enum:"draft,send"`
 	SkipEmpty       bool          `json:"skip_empty" doc:"Nothing is made without new items"`
-	State           app.FeedState `json:"state" enum:"active,paused,held" doc:"held: after a restore; set it to active"`
+	State           app.FeedState `json:"state" enum:"active,paused,held" doc:"held: after a restore or an import; set it to active"`
 	NextAt          string        `json:"next_at" format:"date-time"`
 	LastError       *string       `json:"last_error" doc:"Why the last time made no broadcast; null: it did, or nothing was new"`
 	LastBroadcastID *string       `json:"last_broadcast_id" format:"uuid"`

@@ -54,14 +54,24 @@ func (x *export) allSegments() error {
 func (x *export) allTopics() error {
 	return x.walk(func(after string) (string, error) {
 		var all []app.Topic
+		since := map[string]time.Time{}
 		return x.rows(func(r *db.Reader) (n int, err error) {
-			all, err = r.TopicsAfter(x.team.ID, after, batchRows)
-			return len(all), err
+			if all, err = r.TopicsAfter(x.team.ID, after, batchRows); err != nil {
+				return 0, err
+			}
+			for i := range all {
+				if id := all[i].ID; all[i].Archive != "" {
+					if since[id], err = r.ArchiveSince(x.team.ID, id); err != nil {
+						return 0, err
+					}
+				}
+			}
+			return len(all), nil
 		}, func(i int) string { return all[i].ID }, func(i int) error {
 			t := &all[i]
 			x.topics[t.ID] = true
 			return x.put(archive.Topics, &archive.Topic{ID: t.ID, Name: t.Name, Description: t.Description, Default: t.Default, Visibility: t.Visibility,
-				CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt})
+				CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, Archive: t.Archive, ArchiveSince: since[t.ID]})
 		})
 	})
 }
@@ -170,7 +180,7 @@ func (x *export) broadcast(id string) error {
 	}
 	b = render.Expanded(b)
 	out := archive.Broadcast{ID: b.ID, Name: b.Name, SegmentID: b.SegmentID, TopicID: b.TopicID, ReplyTo: addresses(b.ReplyTo), Subject: b.Subject,
-		Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: design(b.Design), Attachments: attachmentsOf(b.Attachments), Status: b.Status, Document: document(b.Syntax, b.Variants),
+		Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: design(b.Design), Attachments: attachmentsOf(b.Attachments), Status: b.Status, Archive: b.Archive, Document: document(b.Syntax, b.Variants),
 		CreatedAt: b.CreatedAt, ScheduledAt: b.ScheduledAt, QueuedAt: b.QueuedAt, SentAt: b.SentAt, CanceledAt: b.CanceledAt}
 	if b.From != (app.Address{}) {
 		out.From = b.From.String()

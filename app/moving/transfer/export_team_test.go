@@ -68,6 +68,7 @@ func fillTeam(w *testserver.Server, word string) {
 	pass(s.Suppressions.AddSuppression(ctx, key, app.SuppressionInput{Email: "erased@" + word + ".example"}))
 	w.SQL(`UPDATE suppressions SET email = NULL WHERE email = ?`, "erased@"+word+".example")
 	signUps(w, word, &news, &byHand)
+	archives(w, word, &news)
 	messages(w, word, &news)
 	others(w, word, &byHand)
 	testserver.Sleep(time.Minute)
@@ -102,6 +103,30 @@ func signUps(w *testserver.Server, word string, news *app.Topic, segment *app.Se
 			Record: app.ConsentRecord{Email: "carl@" + word + ".example", Form: word, FormVersion: 1, Topics: []app.ConsentItem{{ID: news.ID, Name: word}}, Text: word, ConfirmText: word, Language: "de",
 				RequestedAt: tx.Now, RequestedBy: by, ConfirmedAt: tx.Now, ConfirmedBy: by, Resubscribed: true}})
 	}))
+}
+
+// archives adds an archive with an issue, a paused feed, and a host for pages.
+func archives(w *testserver.Server, word string, news *app.Topic) {
+	t, ctx, key := w.T, w.T.Context(), w.Key
+	t.Helper()
+	s := w.Services
+	_, err := s.Topics.UpdateTopic(ctx, key, news.ID, app.TopicPatch{Archive: app.Change[app.TopicArchive]{Set: true, Value: app.UnlistedArchive}})
+	testserver.Must(t, err)
+	template := w.PublishTemplate(key, word+"-feed", app.TemplateContent{Subject: word, HTML: "<p>x</p>"})
+	f, err := s.Feeds.Create(ctx, key, app.FeedPatch{URL: "https://" + word + ".example/feed", TopicID: news.ID, TemplateID: template.ID, Schedule: "weekly friday 09:00", Zone: "Europe/Berlin", Mode: "send",
+		From: app.Change[string]{Set: true, Value: "ann@" + testserver.TestDomain}})
+	testserver.Must(t, err)
+	f, err = s.Feeds.Update(ctx, key, f.ID, app.FeedPatch{State: app.PausedFeed})
+	testserver.Must(t, err)
+	f.Position.Seen = []string{word + "1", word + "2"}
+	testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := tx.UpdateFeed(&f); err != nil {
+			return err
+		}
+		_, err := tx.InsertIssue(&app.Issue{ID: app.NewID(), TeamID: key.TeamID, TopicID: news.ID, BroadcastID: app.NewID(), Subject: word, Preview: word, Language: "de", HTML: "<p>" + word + "</p>", SentAt: tx.Now})
+		return err
+	}))
+	w.SQL(`INSERT INTO pages_hosts (name, team_id, created_at) VALUES (?, ?, 1)`, "pages."+word+".example", key.TeamID)
 }
 
 // messages sends the mail of a team.
@@ -150,7 +175,8 @@ func others(w *testserver.Server, word string, segment *app.Segment) {
 		Variants: app.Variants{"de": {Subject: word, HTML: "<p>Hallo</p>", Text: &text, Design: `{"b":1,"a":2}`}, "fr": {}}})
 	from := map[string]string{"mine": testserver.TestDomain, "stranger": "stranger.example"}[word]
 	for _, name := range []string{"draft", "canceled"} {
-		b, err := s.Broadcasts.CreateBroadcast(ctx, key, app.BroadcastInput{Name: word + " " + name, SegmentID: segment.ID, From: "Ann <ann@" + from + ">", Subject: word, HTML: `<p>Hi{% block "` + word + `" %}</p>`, Syntax: "liquid",
+		inArchive := name == "draft"
+		b, err := s.Broadcasts.CreateBroadcast(ctx, key, app.BroadcastInput{Archive: &inArchive, Name: word + " " + name, SegmentID: segment.ID, From: "Ann <ann@" + from + ">", Subject: word, HTML: `<p>Hi{% block "` + word + `" %}</p>`, Syntax: "liquid",
 			Variants:    app.VariantChanges{"pt-BR": {Set: true, Value: app.VariantPatch{Preview: app.Change[string]{Set: true, Value: word}}}},
 			Attachments: []app.Attachment{{Filename: word + " " + name + ".txt", Content: []byte(word + name)}, {Filename: "empty.txt", Content: []byte{}}}}, mail.SendOptions{})
 		testserver.Must(t, err)
@@ -215,7 +241,7 @@ func TestExportIsOfOneTeam(t *testing.T) {
 				t.Errorf("%s has something of the other team", name)
 			}
 		}
-		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "images": 1, "blocks": 1, "templates": 4, "forms": 1, "opt_ins": 2, "consents": 1, "broadcasts": 2, "domains": 1,
+		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "images": 1, "blocks": 1, "templates": 5, "forms": 1, "opt_ins": 2, "consents": 1, "broadcasts": 2, "issues": 1, "feeds": 1, "domains": 1,
 			"webhooks": 2, "keys": 1, "secrets": 5, "emails": 3, "events": 3}
 		if !maps.Equal(made.Counts, want) {
 			t.Errorf("counts %v\nwant   %v", made.Counts, want)
@@ -224,7 +250,7 @@ func TestExportIsOfOneTeam(t *testing.T) {
 		for _, lack := range made.Cannot {
 			lacks = append(lacks, lack.Item)
 		}
-		if got := strings.Join(lacks, "; "); got != "1 emails were still on their way; links in mail that was sent; 1 suppressions of addresses that were erased" {
+		if got := strings.Join(lacks, "; "); got != "the pages host pages.mine.example; 1 emails were still on their way; links in mail that was sent; 1 suppressions of addresses that were erased" {
 			t.Error(got)
 		}
 		for kind, n := range made.Counts {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"mailer/app"
@@ -121,6 +120,10 @@ func (m *importer) formParts(in *archive.Form, d *app.FormDefinition) (lacks []s
 		}
 	}
 	for _, field := range in.Fields {
+		if app.IsFormInput(field.Property) {
+			lacks = append(lacks, fmt.Sprintf("its field %q has the name of another input", field.Property))
+			continue
+		}
 		if _, declared := m.types[field.Property]; declared || field.Property == app.FirstNameField || field.Property == app.LastNameField {
 			d.Fields = append(d.Fields, field)
 		} else {
@@ -183,16 +186,10 @@ func (m *importer) mayLink(r *db.Reader, f *app.Form) (bool, error) {
 	if f.RedirectURL == "" {
 		return true, nil
 	}
-	u, err := url.Parse(f.RedirectURL)
-	if err != nil {
-		return false, nil
+	host, allowed := f.RedirectsToOrigin()
+	if allowed {
+		return true, nil
 	}
-	for _, origin := range f.AllowedOrigins {
-		if o, err := url.Parse(origin); err == nil && strings.EqualFold(o.Host, u.Host) {
-			return true, nil
-		}
-	}
-	host := strings.ToLower(u.Hostname())
 	for name, verified := range m.verified { // of a dry run, too
 		if verified && (host == name || strings.HasSuffix(host, "."+name)) {
 			return true, nil

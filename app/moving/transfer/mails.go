@@ -196,6 +196,7 @@ func (m *importer) broadcasts(ctx context.Context) error {
 		} else if id, err = m.broadcast(ctx, &in); err != nil || id == "" {
 			return err
 		}
+		m.broadcastIDs[in.ID] = id
 		if err := m.moved(archive.Broadcasts, in.ID, id); err != nil {
 			return err
 		}
@@ -219,7 +220,10 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 	}
 	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
 		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design),
-		Syntax: in.Syntax, Variants: variantsOf(&in.Document)}
+		Syntax: in.Syntax, Variants: variantsOf(&in.Document), Archive: in.Archive}
+	if over && in.SegmentID != "" && input.SegmentID == "" && in.Archive == nil { // it was not sent to the whole topic
+		input.Archive = new(bool)
+	}
 	files, ok := readAttachments(in.Attachments)
 	why := "an attachment has no id"
 	if ok {

@@ -25,6 +25,8 @@ type Report struct {
 	OptIns           ItemCounts          `json:"opt_ins"`  // pending and refused
 	Consents         ItemCounts          `json:"consents"` // records of what contacts agreed to
 	Broadcasts       []Thing             `json:"broadcasts"`
+	Issues           ItemCounts          `json:"issues"` // in the archives of topics
+	Feeds            []Thing             `json:"feeds"`
 	Domains          []Thing             `json:"domains"`
 	Webhooks         []Thing             `json:"webhooks"`
 	Keys             []Thing             `json:"keys"`
@@ -100,14 +102,14 @@ type Thing struct {
 	// Records are the DNS records to publish for a domain. Those of a new key are known only after
 	// --apply.
 	Records []app.DNSRecord `json:"records,omitzero"`
-	// Status is the status of a domain or webhook.
+	// Status is the status of a domain or webhook, or the state of a feed.
 	Status string `json:"status,omitzero"`
 }
 
 // newReport returns a report with empty lists, not nil ones.
 func newReport(source string, applied bool) *Report {
 	return &Report{
-		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Blocks: []Thing{}, Templates: []Thing{}, Forms: []Thing{}, Broadcasts: []Thing{},
+		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Blocks: []Thing{}, Templates: []Thing{}, Forms: []Thing{}, Broadcasts: []Thing{}, Feeds: []Thing{},
 		Domains: []Thing{}, Webhooks: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Unmovable{}, Refused: []archive.Refusal{},
 	}
 }

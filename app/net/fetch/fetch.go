@@ -1,4 +1,4 @@
-// Package fetch fetches files from URLs that senders chose, for attachments of emails.
+// Package fetch fetches files from URLs that senders chose, for attachments of emails and as feeds.
 //
 // Failure policy: an address is checked at each dial, also after a redirect, and only public
 // addresses are reached, by https on port 443, except ranges that the operator allowed. Errors name
@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,23 +71,21 @@ var errRedirect = errors.New("a redirect that is not followed")
 
 // Fetch is an app.FetchFiles.
 func (f *Fetcher) Fetch(ctx context.Context, team string, urls []string, limit int64) (contents [][]byte, release func(), err error) {
-	if now := clock.Now(); f.bytes.AddN(team, now, 0) >= bytesPerMinute {
-		return nil, nil, &app.FetchLimitError{RetryAfter: f.bytes.Left(now)}
-	}
 	limit = min(limit, memoryPerTeam)
 	whole, cancel := context.WithTimeout(ctx, f.limit)
 	defer cancel()
-	if err := f.memory.Acquire(whole, team, limit); err != nil {
-		return nil, nil, ended(ctx, 0)
+	if release, err = f.reserve(ctx, whole, team, limit); err != nil {
+		return nil, nil, err
 	}
-	release = sync.OnceFunc(func() { f.memory.Release(team, limit) })
 	contents = make([][]byte, len(urls))
 	errs := make([]error, len(urls))
 	left := &allowance{left: limit}
 	var all sync.WaitGroup
 	for i, at := range urls {
 		all.Go(func() {
-			if contents[i], errs[i] = f.file(whole, team, at, left); errs[i] != nil {
+			var file app.FetchedFile
+			file, errs[i] = f.file(whole, team, request{url: at, agent: "Mailer (attachments)"}, left)
+			if contents[i] = file.Content; errs[i] != nil {
 				cancel()
 			}
 		})
@@ -97,6 +96,36 @@ func (f *Fetcher) Fetch(ctx context.Context, team string, urls []string, limit i
 		return nil, nil, err
 	}
 	return contents, release, nil
+}
+
+// FetchChanged is an app.FetchChanged.
+func (f *Fetcher) FetchChanged(ctx context.Context, team, at string, known app.FileVersion, limit int64) (file app.FetchedFile, err error) {
+	limit = min(limit, memoryPerTeam)
+	whole, cancel := context.WithTimeout(ctx, f.limit)
+	defer cancel()
+	release, err := f.reserve(ctx, whole, team, limit)
+	if err != nil {
+		return file, err
+	}
+	file, err = f.file(whole, team, request{url: at, agent: "Mailer (feeds)", known: known}, &allowance{left: limit})
+	if err = firstError(ctx, []error{err}); err != nil {
+		release()
+		return app.FetchedFile{}, err
+	}
+	file.Release = release
+	return file, nil
+}
+
+// reserve reserves the memory for a call of a team. whole ends with the time of the call. Errors:
+// *app.FetchLimitError, *app.FetchError, that of ctx.
+func (f *Fetcher) reserve(ctx, whole context.Context, team string, limit int64) (release func(), err error) {
+	if now := clock.Now(); f.bytes.AddN(team, now, 0) >= bytesPerMinute {
+		return nil, &app.FetchLimitError{RetryAfter: f.bytes.Left(now)}
+	}
+	if err := f.memory.Acquire(whole, team, limit); err != nil {
+		return nil, ended(ctx, 0)
+	}
+	return sync.OnceFunc(func() { f.memory.Release(team, limit) }), nil
 }
 
 // firstError returns the error that ended the others, which are canceled.
@@ -133,35 +162,74 @@ type reasonError app.FetchReason
 
 func (e reasonError) Error() string { return string(e) }
 
-// file fetches one file. Errors: reasonError, those of the semaphores, that of ctx.
-func (f *Fetcher) file(ctx context.Context, team, at string, left *allowance) ([]byte, error) {
-	u, err := url.Parse(at)
+// request is what is asked of a host.
+type request struct {
+	url   string
+	agent string
+	known app.FileVersion
+}
+
+// new returns the HTTP request.
+func (q *request) new(ctx context.Context) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, q.url, http.NoBody)
 	if err != nil {
 		return nil, reasonError(app.FetchForbidden)
 	}
+	r.Header.Set("User-Agent", q.agent)
+	if q.known.ETag != "" {
+		r.Header.Set("If-None-Match", q.known.ETag)
+	}
+	if q.known.LastModified != "" {
+		r.Header.Set("If-Modified-Since", q.known.LastModified)
+	}
+	return r, nil
+}
+
+// maxVersion is how long a header that names a version may be, in bytes. Longer ones are not used.
+const maxVersion = 200
+
+// versionOf returns the version that an answer names.
+func versionOf(h http.Header) app.FileVersion {
+	value := func(name string) string {
+		v := h.Get(name)
+		if len(v) > maxVersion || strings.ContainsFunc(v, func(c rune) bool { return c < ' ' || c > '~' }) {
+			return ""
+		}
+		return v
+	}
+	return app.FileVersion{ETag: value("ETag"), LastModified: value("Last-Modified")}
+}
+
+// file fetches one file. Errors: reasonError, those of the semaphores, that of ctx.
+func (f *Fetcher) file(ctx context.Context, team string, q request, left *allowance) (file app.FetchedFile, err error) {
+	u, err := url.Parse(q.url)
+	if err != nil {
+		return file, reasonError(app.FetchForbidden)
+	}
 	if err := f.teams.Acquire(ctx, team, 1); err != nil {
-		return nil, err
+		return file, err
 	}
 	defer f.teams.Release(team, 1)
 	if err := f.hosts.Acquire(ctx, u.Hostname(), 1); err != nil {
-		return nil, err
+		return file, err
 	}
 	defer f.hosts.Release(u.Hostname(), 1)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
+	r, err := q.new(ctx)
 	if err != nil {
-		return nil, reasonError(app.FetchForbidden)
+		return file, err
 	}
-	request.Header.Set("User-Agent", "Mailer (attachments)")
-	response, err := f.client.Do(request)
+	response, err := f.client.Do(r)
 	if err != nil {
-		return nil, reasonOf(ctx, err)
+		return file, reasonOf(ctx, err)
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, reasonError(app.FetchRefused)
-	}
-	if response.ContentLength > left.now() {
-		return nil, reasonError(app.FetchTooLarge)
+	switch {
+	case response.StatusCode == http.StatusNotModified && q.known != (app.FileVersion{}):
+		return app.FetchedFile{Unchanged: true, Version: q.known}, nil
+	case response.StatusCode != http.StatusOK:
+		return file, reasonError(app.FetchRefused)
+	case response.ContentLength > left.now():
+		return file, reasonError(app.FetchTooLarge)
 	}
 	var content bytes.Buffer
 	content.Grow(int(max(response.ContentLength, 0)) + bytes.MinRead)
@@ -169,11 +237,11 @@ func (f *Fetcher) file(ctx context.Context, team, at string, left *allowance) ([
 	f.bytes.AddN(team, clock.Now(), content.Len())
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, reasonError(app.FetchTooLarge)
+		return file, reasonError(app.FetchTooLarge)
 	case err != nil:
-		return nil, reasonOf(ctx, err)
+		return file, reasonOf(ctx, err)
 	}
-	return content.Bytes(), nil
+	return app.FetchedFile{Content: content.Bytes(), Version: versionOf(response.Header)}, nil
 }
 
 func reasonOf(ctx context.Context, err error) error {

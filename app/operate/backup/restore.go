@@ -39,6 +39,7 @@ type Restored struct {
 	Database string  `json:"database"`
 	SetAside *string `json:"set_aside"` // former database; nil: none
 	Held     int64   `json:"held"`      // emails and recipients of broadcasts that were waiting in the backup
+	Feeds    int64   `json:"feeds"`     // that were active, and are held
 	BackupAt *string `json:"backup_at"` // nil: a plain copy without this information
 }
 
@@ -172,7 +173,7 @@ func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, e
 	if err != nil {
 		return done, err
 	}
-	if _, err := tx.HoldFeeds(app.HoldRestored); err != nil {
+	if done.Feeds, err = tx.HoldFeeds(app.HoldRestored); err != nil {
 		return done, err
 	}
 	done.Held, done.BackupAt = emails+recipients+optIns, app.FormatTimePtr(at)

@@ -39,6 +39,8 @@ const (
 	Templates    Kind = "templates"
 	Forms        Kind = "forms"
 	Broadcasts   Kind = "broadcasts"
+	Issues       Kind = "issues" // in the archives of topics
+	Feeds        Kind = "feeds"
 	OptIns       Kind = "opt_ins"
 	Records      Kind = "consents" // records of what contacts agreed to
 	Domains      Kind = "domains"
@@ -53,7 +55,7 @@ const (
 )
 
 // kinds are all kinds.
-var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Forms, Broadcasts, OptIns, Records, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
+var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Forms, Broadcasts, Issues, Feeds, OptIns, Records, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
 
 // Team is team.json, the description of the directory. It is written last.
 type Team struct {
@@ -136,6 +138,10 @@ type Topic struct {
 	Visibility  app.Visibility   `json:"visibility"`
 	CreatedAt   time.Time        `json:"created_at,omitzero"`
 	UpdatedAt   time.Time        `json:"updated_at,omitzero"`
+	// Archive says who finds the archive of the topic, and ArchiveSince from when on broadcasts are added
+	// to it; empty: no archive.
+	Archive      app.TopicArchive `json:"archive,omitzero"`
+	ArchiveSince time.Time        `json:"archive_since,omitzero"`
 }
 
 // Suppression is a suppressed address.
@@ -275,6 +281,7 @@ type Broadcast struct {
 	SentAt      time.Time           `json:"sent_at,omitzero"`
 	CanceledAt  time.Time           `json:"canceled_at,omitzero"`
 	Counts      map[string]int      `json:"counts,omitzero"`
+	Archive     *bool               `json:"archive,omitzero"` // in the archive of its topic; nil: if it is sent to the whole topic
 	Document
 	// Languages are the counts by language; "": the broadcast itself.
 	Languages map[string]map[string]int `json:"languages,omitzero"`

@@ -18,7 +18,7 @@ func (s *Sheets) headings(item any) []string {
 	case *Segment:
 		text = "id,name,filter,created_at"
 	case *Topic:
-		text = "id,name,description,default_subscription,visibility,created_at,updated_at"
+		text = "id,name,description,default_subscription,visibility,created_at,updated_at,archive,archive_since"
 	case *Suppression:
 		text = "id,email,origin,source_id,created_at"
 	case *Choice:
@@ -38,7 +38,11 @@ func (s *Sheets) headings(item any) []string {
 	case *Record:
 		text = "id,contact_id,email,opt_in_id,form_id,form,form_version,topics,language,text,requested_at,ip,user_agent,confirm_text,confirmed_at,confirmed_ip,confirmed_user_agent,resubscribed,created_at"
 	case *Broadcast:
-		text = "id,name,status,segment_id,topic_id,from,reply_to,subject,preview_text,html,text,counts,created_at,scheduled_at,queued_at,sent_at,canceled_at,syntax,variants"
+		text = "id,name,status,segment_id,topic_id,from,reply_to,subject,preview_text,html,text,counts,created_at,scheduled_at,queued_at,sent_at,canceled_at,syntax,variants,archive"
+	case *Issue:
+		text = "id,topic_id,topic,broadcast_id,subject,preview_text,language,html,sent_at"
+	case *Feed:
+		text = "id,url,topic_id,topic,template_id,from,schedule,zone,mode,skip_empty,state,held,since,last_broadcast_id,created_at,updated_at"
 	case *Domain:
 		text = "id,domain,region,domain_status,record,type,name,value,priority,ttl,status"
 	case *Webhook:
@@ -75,7 +79,7 @@ func (s *Sheets) rows(item any) [][]any {
 		return [][]any{{v.ID, v.Name, v.Filter, v.CreatedAt}}
 	case *Topic:
 		s.names[v.ID] = v.Name
-		return [][]any{{v.ID, v.Name, v.Description, string(v.Default), string(v.Visibility), v.CreatedAt, v.UpdatedAt}}
+		return [][]any{{v.ID, v.Name, v.Description, string(v.Default), string(v.Visibility), v.CreatedAt, v.UpdatedAt, string(v.Archive), v.ArchiveSince}}
 	case *Suppression:
 		return [][]any{{v.ID, v.Email, string(v.Origin), v.SourceID, v.CreatedAt}}
 	case *Choice:
@@ -104,7 +108,12 @@ func (s *Sheets) rows(item any) [][]any {
 			v.ConfirmText, v.ConfirmedAt, v.ConfirmedBy.IP, v.ConfirmedBy.UserAgent, v.Resubscribed, v.CreatedAt}}
 	case *Broadcast:
 		return [][]any{{v.ID, v.Name, string(v.Status), v.SegmentID, v.TopicID, v.From, v.ReplyTo, v.Subject, v.Preview, v.HTML, v.Text, v.Counts,
-			v.CreatedAt, v.ScheduledAt, v.QueuedAt, v.SentAt, v.CanceledAt, v.Syntax, v.Variants}}
+			v.CreatedAt, v.ScheduledAt, v.QueuedAt, v.SentAt, v.CanceledAt, v.Syntax, v.Variants, v.Archive}}
+	case *Issue:
+		return [][]any{{v.ID, v.TopicID, s.names[v.TopicID], v.BroadcastID, v.Subject, v.Preview, v.Language, v.HTML, v.SentAt}}
+	case *Feed:
+		return [][]any{{v.ID, v.URL, v.TopicID, s.names[v.TopicID], v.TemplateID, v.From, v.Schedule, v.Zone, v.Mode, v.SkipEmpty, string(v.State), v.Held, v.Since, v.LastBroadcastID,
+			v.CreatedAt, v.UpdatedAt}}
 	case *Domain:
 		return domainRows(v)
 	case *Webhook:

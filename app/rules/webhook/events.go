@@ -29,6 +29,7 @@ const (
 	ContactOptInRequested EventName = "contact.opt_in_requested"
 	ContactOptInConfirmed EventName = "contact.opt_in_confirmed"
 	FormLimited           EventName = "form.limited"
+	FeedFailed            EventName = "feed.failed"
 	DomainCreated         EventName = "domain.created"
 	DomainUpdated         EventName = "domain.updated"
 	DomainDeleted         EventName = "domain.deleted"
@@ -49,7 +50,7 @@ func EventNames() []EventName {
 	return []EventName{
 		EmailSent, EmailScheduled, EmailDelivered, EmailDeliveryDelayed, EmailBounced, EmailComplained, EmailOpened, EmailClicked,
 		EmailFailed, EmailSuppressed, ContactCreated, ContactUpdated, ContactDeleted, ContactTopicsUpdated,
-		ContactOptInRequested, ContactOptInConfirmed, FormLimited, DomainCreated, DomainUpdated, DomainDeleted, SuppressionAdded, SuppressionRemoved, TopicCreated, TopicUpdated, TopicDeleted,
+		ContactOptInRequested, ContactOptInConfirmed, FormLimited, FeedFailed, DomainCreated, DomainUpdated, DomainDeleted, SuppressionAdded, SuppressionRemoved, TopicCreated, TopicUpdated, TopicDeleted,
 		DeliverabilityWarning, DeliverabilityPaused, QuotaWarning, QuotaReached,
 	}
 }
@@ -154,6 +155,15 @@ type FormLimitedData struct {
 	PerHour int    `json:"per_hour"`
 	PerDay  int    `json:"per_day"`
 	Waiting int    `json:"waiting"` // at most 100,000
+}
+
+// FeedFailedData is the data of feed.failed: a due feed could not become a broadcast several times in a row.
+type FeedFailedData struct {
+	ID      string `json:"id"`
+	URL     string `json:"url"`
+	TopicID string `json:"topic_id"`
+	Error   string `json:"error"` // of the last try
+	Tries   int    `json:"tries"`
 }
 
 // SuppressionData is the data of suppression.added and .removed.

@@ -19,8 +19,10 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/webhook"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/mail"
+	"mailer/app/tenants/webhooks"
 	"mailer/db"
 )
 
@@ -31,8 +33,10 @@ const (
 	perRound = 20
 	// maxTries is how often a feed that can't be read is tried until its next time, retryAfter the
 	// delay after the first time, which doubles.
-	maxTries   = 5
-	retryAfter = 5 * time.Minute
+	maxTries = 5
+	// announcedTry is after which failure in a row the team gets an event.
+	announcedTry = 3
+	retryAfter   = 5 * time.Minute
 )
 
 // Service implements feeds.
@@ -40,13 +44,14 @@ type Service struct {
 	*base.Base
 	templates  *mail.Templates
 	broadcasts *broadcasts.Service
+	events     *webhooks.Service
 	// Fetch fetches feeds from public addresses; nil: they are refused. Set before use.
-	Fetch app.FetchFiles
+	Fetch app.FetchChanged
 }
 
 // New makes the service.
-func New(b *base.Base, templates *mail.Templates, broadcasts *broadcasts.Service) *Service {
-	return &Service{Base: b, templates: templates, broadcasts: broadcasts}
+func New(b *base.Base, events *webhooks.Service, templates *mail.Templates, broadcasts *broadcasts.Service) *Service {
+	return &Service{Base: b, events: events, templates: templates, broadcasts: broadcasts}
 }
 
 // Create adds a feed. What it holds now is in no issue. Errors: CodeValidation, CodeNotFound for topic and
@@ -91,11 +96,15 @@ func (s *Service) heldNow(ctx context.Context, f *app.Feed) (app.FeedPosition, e
 	if s.Fetch == nil {
 		return app.FeedPosition{}, nil
 	}
-	all, err := s.read(ctx, f)
+	whole := *f
+	whole.Position.Version = app.FileVersion{} // also what has not changed is read
+	all, version, err := s.read(ctx, &whole)
 	if err != nil {
 		return app.FeedPosition{}, ctx.Err() // Check and the next time show why
 	}
-	return advance(app.FeedPosition{}, all), nil
+	position := advance(app.FeedPosition{}, all)
+	position.Version = version
+	return position, nil
 }
 
 // templateID returns the id of a template of the team. Error: CodeNotFound.
@@ -122,7 +131,8 @@ func (s *Service) Get(ctx context.Context, key *app.Key, id string) (app.Feed, e
 }
 
 // Update changes a feed. One that becomes active again, or has another URL, goes on with what is published
-// from now on. Errors: those of Create, CodeNotFound.
+// from now on; one that was held since an import goes on from the position that came with it. Errors: those
+// of Create, CodeNotFound.
 func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch app.FeedPatch) (f app.Feed, err error) {
 	if patch.TemplateID != "" {
 		if patch.TemplateID, err = s.templateID(ctx, key, patch.TemplateID); err != nil {
@@ -169,9 +179,10 @@ func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch app
 	return f, base.Lookup("feed", err)
 }
 
-// startsAnew reports whether a changed feed goes on with what is published from now on.
+// startsAnew reports whether a changed feed continues with what is published from now on. One that was held
+// since an import continues from the position that came with it.
 func startsAnew(before, f *app.Feed) bool {
-	return f.URL != before.URL || f.State == app.ActiveFeed && before.State != app.ActiveFeed
+	return f.URL != before.URL || f.State == app.ActiveFeed && before.State != app.ActiveFeed && before.Held != app.FeedImported
 }
 
 // Delete deletes a feed. Error: CodeNotFound.
@@ -203,7 +214,8 @@ func (s *Service) Check(ctx context.Context, key *app.Key, id string) (out Trial
 	if err != nil {
 		return out, err
 	}
-	all, err := s.read(ctx, &f)
+	f.Position.Version = app.FileVersion{}
+	all, _, err := s.read(ctx, &f)
 	if err == nil {
 		out.Items = fresh(&f, all)
 		if len(out.Items) == 0 && f.SkipEmpty {
@@ -231,25 +243,34 @@ func reason(err error) string {
 	return app.CutText(err.Error(), 500)
 }
 
-// read fetches a feed.
-func (s *Service) read(ctx context.Context, f *app.Feed) ([]Item, error) {
+// read fetches a feed and returns its items and its version. A feed that has not changed since its position
+// has no items: none is new.
+func (s *Service) read(ctx context.Context, f *app.Feed) (all []Item, version app.FileVersion, err error) {
 	if s.Fetch == nil {
-		return nil, errors.New("this server does not fetch feeds: its operator turns that on with --fetch-attachments")
+		return nil, version, errors.New("this server does not fetch feeds: its operator turns that on with --fetch-attachments")
 	}
-	contents, release, err := s.Fetch(ctx, f.TeamID, []string{f.URL}, app.MaxFeedSize)
+	file, err := s.Fetch(ctx, f.TeamID, f.URL, f.Position.Version, app.MaxFeedSize)
 	if err != nil {
 		var refused *app.FetchError
-		if errors.As(err, &refused) {
-			return nil, fmt.Errorf("the feed could not be fetched: its URL %s", refused.Reason)
+		switch {
+		case !errors.As(err, &refused):
+		case refused.Reason == app.FetchTooLarge:
+			err = fmt.Errorf("the feed is larger than %d bytes", app.MaxFeedSize)
+		default:
+			err = fmt.Errorf("the feed could not be fetched: its URL %s", refused.Reason)
 		}
-		return nil, err
+		return nil, version, err
 	}
-	defer release()
+	defer file.Release()
+	if file.Unchanged {
+		return nil, file.Version, nil
+	}
 	at, err := url.Parse(f.URL)
 	if err != nil {
-		return nil, err
+		return nil, version, err
 	}
-	return Parse(contents[0], at)
+	all, err = Parse(file.Content, at)
+	return all, file.Version, err
 }
 
 // fresh returns the items that were in no issue and are not older than the feed's start.
@@ -327,13 +348,14 @@ func (s *Service) makeIssue(ctx context.Context, f *app.Feed) error {
 	due := f.NextAt
 	next := *f
 	next.NextAt, next.LastError = f.Next(clock.Now()), ""
-	all, err := s.read(ctx, f)
+	all, version, err := s.read(ctx, f)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err == nil {
 		items := fresh(f, all)
 		next.Position = advance(f.Position, all)
+		next.Position.Version = version
 		if len(items) == 0 && f.SkipEmpty {
 			return s.store(ctx, &next, due)
 		}
@@ -353,13 +375,21 @@ func (s *Service) makeIssue(ctx context.Context, f *app.Feed) error {
 	}
 	next.Position, next.LastBroadcastID, next.LastError = f.Position, f.LastBroadcastID, reason(err)
 	next.Position.Tries++
+	failures := next.Position.Tries
 	if again := clock.Now().Add(retryAfter << (next.Position.Tries - 1)); next.Position.Tries < maxTries && again.Before(next.NextAt) {
 		next.NextAt = again
 	} else {
 		next.Position.Tries = 0
 		s.Log.Warn("no broadcast could be made of a feed", "team", f.TeamID, "feed", f.ID, "err", next.LastError)
 	}
-	return s.store(ctx, &next, due)
+	return base.IgnoreNotFound(s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := tx.AdvanceFeed(&next, due); err != nil || failures != announcedTry {
+			return err
+		}
+		return s.events.Announce(tx, f.TeamID, webhook.FeedFailed, func() (any, error) {
+			return webhook.FeedFailedData{ID: f.ID, URL: f.URL, TopicID: f.TopicID, Error: next.LastError, Tries: failures}, nil
+		})
+	}))
 }
 
 // store stores the outcome of a feed without a broadcast.

@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// Result counts emails and recipients of broadcasts. Committed mail, and mail that is already in
+// Result counts emails and recipients of broadcasts, and confirmations and feeds that a restore held. Committed mail, and mail that is already in
 // the requested state, is matched but not changed.
 type Result struct {
 	Matched int64 `json:"matched"`
@@ -63,26 +63,80 @@ func (s *Service) Release(ctx context.Context, f Filter) (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	return s.decideOptIns(ctx, f, res, (*db.Tx).ReleaseOptIns)
+	return s.decideRestored(ctx, f, res, true)
 }
 
-// decideOptIns releases or drops the confirmations of opt-ins that a restore held, if an action is about
-// all of the mail that was held for that reason.
-func (s *Service) decideOptIns(ctx context.Context, f Filter, res Result, decide func(tx *db.Tx, teamID string) (int64, error)) (Result, error) {
-	if !f.Restored || len(f.IDs) > 0 || f.Relay != "" || f.FromDomain != "" || f.ToDomain != "" || f.Broadcast != "" || f.OlderThan != 0 || !f.After.IsZero() {
+// ofRestore reports whether a filter selects all that a restore held, of a team or of the server.
+func (f *Filter) ofRestore() bool {
+	return f.Restored && len(f.IDs) == 0 && f.Relay == "" && f.FromDomain == "" && f.ToDomain == "" && f.Broadcast == "" && f.OlderThan == 0 && f.After.IsZero()
+}
+
+// decideRestored releases or drops the confirmations of opt-ins and the feeds that a restore held, if an
+// action is about all of the mail that was held for that reason.
+func (s *Service) decideRestored(ctx context.Context, f Filter, res Result, release bool) (Result, error) {
+	if !f.ofRestore() {
 		return res, nil
 	}
+	var team string
 	var n int64
-	err := s.DB.Write(ctx, func(tx *db.Tx) error {
-		team, err := findTeam(&tx.Reader, f.Team)
-		if err != nil {
+	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if team, err = findTeam(&tx.Reader, f.Team); err != nil {
 			return err
 		}
-		n, err = decide(tx, team)
+		if release {
+			n, err = tx.ReleaseOptIns(team)
+		} else {
+			n, err = tx.DropHeldOptIns(team)
+		}
 		return err
 	})
+	if err != nil {
+		return res, base.Unavailable(err)
+	}
 	res.Matched, res.Changed = res.Matched+n, res.Changed+n
+	feeds, err := s.decideFeeds(ctx, team, release)
+	res.Matched, res.Changed = res.Matched+feeds, res.Changed+feeds
+	if feeds > 0 && release {
+		res.Notes = append(res.Notes, fmt.Sprintf("%d feeds were released: they go on with what is published from now on", feeds))
+	} else if feeds > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("%d feeds were paused: they make no broadcasts until they are set to active", feeds))
+	}
 	return res, base.Unavailable(err)
+}
+
+// decideFeeds makes the feeds of a team, or of all teams for "", that a restore held active from now on, or
+// pauses them. It returns how many.
+func (s *Service) decideFeeds(ctx context.Context, teamID string, release bool) (n int64, err error) {
+	for after, more := "", true; more; {
+		var held []app.Feed
+		err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+			if held, err = tx.HeldFeeds(teamID, app.HoldRestored, after, writeBatch); err != nil {
+				return err
+			}
+			for i := range held {
+				before, f := held[i], held[i]
+				if f.State, f.Held = app.PausedFeed, ""; release {
+					f.State, f.NextAt, f.Position = app.ActiveFeed, f.Next(tx.Now), app.FeedPosition{Since: tx.Now}
+				}
+				f.UpdatedAt = tx.Now
+				if err := tx.UpdateFeed(&f); err != nil {
+					return err
+				}
+				if err := base.Audit(ctx, tx, f.TeamID, "feed.update", f.ID, map[string]any{"state": before.State}, map[string]any{"state": f.State}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return n, fmt.Errorf("decide about held feeds: %w", err)
+		}
+		n += int64(len(held))
+		if more = len(held) == writeBatch; more {
+			after = held[len(held)-1].ID
+		}
+	}
+	return n, nil
 }
 
 // Retry makes deferred mail due now. Mail that waits for its scheduled time, a quota or its relay
@@ -103,7 +157,7 @@ func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	return s.decideOptIns(ctx, f, res, (*db.Tx).DropHeldOptIns)
+	return s.decideRestored(ctx, f, res, false)
 }
 
 // ReleaseDoubts sends mail whose outcome at one relay is unknown through another relay of the same

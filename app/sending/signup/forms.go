@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"mailer/app"
@@ -195,16 +194,11 @@ func checkRedirect(r *db.Reader, f *app.Form) error {
 	if f.RedirectURL == "" {
 		return nil
 	}
-	u, err := url.Parse(f.RedirectURL)
-	if err != nil {
-		return app.Invalid("redirect_url", "must be an https URL")
+	name, ok := f.RedirectsToOrigin()
+	if ok {
+		return nil
 	}
-	for _, origin := range f.AllowedOrigins {
-		if o, err := url.Parse(origin); err == nil && strings.EqualFold(o.Host, u.Host) {
-			return nil
-		}
-	}
-	ok, err := r.VerifiedAbove(f.TeamID, strings.ToLower(u.Hostname()))
+	ok, err := r.VerifiedAbove(f.TeamID, name)
 	if err == nil && !ok {
 		err = app.Invalid("redirect_url", "must be on a host of `allowed_origins`, or on a verified domain of this team or below it")
 	}

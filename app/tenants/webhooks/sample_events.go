@@ -61,6 +61,8 @@ func sampleData(name webhook.EventName, teamID string, now time.Time) any {
 		return webhook.RelaySwitch{Region: app.DefaultRegion, From: app.DefaultRegion, To: app.DefaultRegion + "/reserve", Reason: "an operator switched to it", At: app.FormatTime(now)}
 	case "form":
 		return webhook.FormLimitedData{ID: app.NewID(), Name: "Newsletter", PerHour: app.MaxConfirmationsPerHour, PerDay: app.DefaultConfirmationsPerDay, Waiting: 12}
+	case "feed":
+		return webhook.FeedFailedData{ID: app.NewID(), URL: "https://blog.example.com/feed.xml", TopicID: app.NewID(), Error: "the feed could not be fetched: its URL " + string(app.FetchUnreachable), Tries: 3}
 	case "quota":
 		p := plan.Plan{Name: plan.Pro, Since: plan.DayStart(now)}
 		return p.PeriodQuota(p.Included(), now)
