@@ -173,7 +173,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.disposable, "disposable-domains", "", "file of disposable domains for forms")
 	f.StringVar(&o.pagesHost, "pages-host", "", "host name for the images of all teams, without API and dashboard")
 	f.BoolVar(&o.fetchAttachments, "fetch-attachments", false, "fetch attachments that are given as a URL (path) when an email is accepted: only by https from public hosts")
-	f.StringArrayVar(&o.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which attachments may be fetched too, also over plain http; repeatable")
+	f.StringArrayVar(&o.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which attachments and feeds may be fetched too, also over plain http; repeatable")
 	o.logs.Bind(f)
 	f.BoolVar(&o.standby, "standby", false, "with PostgreSQL: wait and answer 503 while another server uses the database, then take over; without it both work at the same time")
 	f.BoolVar(&o.migrate, "migrate", false, "upgrade the database of an older version first, as mailer migrate does")
@@ -381,13 +381,14 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("--webhook-allow: %w", err)
 	}
-	var fetchFiles app.FetchFiles
-	var fetchFeed app.FetchChanged
-	if ranges, err := app.ParseRanges(o.fetchAllow); err != nil {
+	ranges, err := app.ParseRanges(o.fetchAllow)
+	if err != nil {
 		return fmt.Errorf("--fetch-allow: %w", err)
-	} else if o.fetchAttachments {
-		f := fetch.New(ranges)
-		fetchFiles, fetchFeed = f.Fetch, f.FetchChanged
+	}
+	fetcher := fetch.New(ranges)
+	var fetchFiles app.FetchFiles
+	if o.fetchAttachments {
+		fetchFiles = fetcher.Fetch
 	}
 	load := &app.Load{}
 	opts := smtpout.Options{Hello: ehloName(), Log: log, Builders: builders, Load: load}
@@ -420,7 +421,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetchFeed, Disposable: disposable,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetcher.FetchChanged, Disposable: disposable,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),

@@ -110,7 +110,7 @@ func TestKillDuringFeeds(t *testing.T) {
 	part(t, "kills")
 	t.Parallel()
 	b := newBlog(t)
-	in := startBare(t, "--rate-limit", "0", "--fetch-attachments", "--fetch-allow", "127.0.0.0/8")
+	in := startBare(t, "--rate-limit", "0", "--fetch-allow", "127.0.0.0/8")
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}
 	newFeeds(t, api, b)

@@ -247,7 +247,7 @@ func reason(err error) string {
 // has no items: none is new.
 func (s *Service) read(ctx context.Context, f *app.Feed) (all []Item, version app.FileVersion, err error) {
 	if s.Fetch == nil {
-		return nil, version, errors.New("this server does not fetch feeds: its operator turns that on with --fetch-attachments")
+		return nil, version, errors.New("this process fetches no feeds")
 	}
 	file, err := s.Fetch(ctx, f.TeamID, f.URL, f.Position.Version, app.MaxFeedSize)
 	if err != nil {
