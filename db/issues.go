@@ -76,7 +76,7 @@ func (r *Reader) ArchiveSince(teamID, topicID string) (time.Time, error) {
 	}, `SELECT archive_since FROM topics WHERE team_id = ? AND id = ?`, teamID, topicID)
 }
 
-// SetMovedArchive gives a topic that was moved to this server its archive. Error: ErrNotFound.
+// SetMovedArchive sets the archive of a topic that was moved to this server. Error: ErrNotFound.
 func (tx *Tx) SetMovedArchive(teamID, topicID string, archive app.TopicArchive, since time.Time) error {
 	tx.Changed(engine.Suppressions)
 	return tx.WriteOne(`UPDATE topics SET topic_archive = ?, archive_since = ? WHERE team_id = ? AND id = ?`, string(archive), milli(since), teamID, topicID)
