@@ -48,11 +48,11 @@ CREATE INDEX opt_ins_age ON opt_ins (requested_at) WHERE request <> '{}';
 -- Confirmations of the last 30 days, for the limits of addresses and forms.
 CREATE TABLE confirmations (
   person   BLOB NOT NULL CHECK (length(person) = 16), -- keyed hash of the address, the same for all teams
+  sent_at  INTEGER NOT NULL,
+  opt_in_id TEXT NOT NULL,
   team_id  TEXT NOT NULL,
   form_id  TEXT NOT NULL, -- empty: asked for by API
   ip_range TEXT NOT NULL,
-  sent_at  INTEGER NOT NULL,
-  opt_in_id TEXT NOT NULL,
   settled  INTEGER NOT NULL DEFAULT 0 CHECK (settled IN (0, 1)), -- 1: a later decision of the person took it off the count of the team
   PRIMARY KEY (person, sent_at, opt_in_id)
 ) STRICT, WITHOUT ROWID;

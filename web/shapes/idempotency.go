@@ -13,7 +13,7 @@ import (
 
 // IdempotencyHeader is the Idempotency-Key header. Requests with equal keys run once.
 type IdempotencyHeader struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. A repeated request with the same key gets the first answer and sends nothing"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. A repeated request gets the first answer and sends nothing"`
 
 	present bool // even if the value is empty
 }
