@@ -126,7 +126,7 @@ func TestArchiveOfBroadcasts(t *testing.T) {
 		}
 	}
 	topic := newArchive(t, api, "public")
-	form := newForm(t, in, api, map[string]any{"topics": []map[string]any{{"id": topic}}})
+	form := newForm(t, in.url, api, topic)
 	sendToTopic(t, api, topic, "For {{{FIRST_NAME|everybody}}} & <all>")
 	relay.wait(t, 2, time.Minute, func(*message) bool { return true })
 	at := in.url + "/a/" + topic
@@ -220,7 +220,7 @@ func TestOwnPagesHostByACME(t *testing.T) {
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}
 	topic := newArchive(t, api, "public")
-	form := newForm(t, in, api, map[string]any{"topics": []map[string]any{{"id": topic}}})
+	form := newForm(t, in.url, api, topic)
 	const host = "news.example.test"
 	if _, err := p.certificate(p.tls, host); err == nil {
 		t.Fatal("a host has a certificate that is nobody's")

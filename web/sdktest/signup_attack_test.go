@@ -2,6 +2,7 @@ package sdktest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -34,29 +35,29 @@ const (
 
 // signUpForm is a form of a team.
 type signUpForm struct {
-	in  *instance
-	api client
-	id  string
+	at string // URL of the server, or of what is in front of several
+	id string
 }
 
-// newForm makes a form with a topic.
-func newForm(t *testing.T, in *instance, api client, more map[string]any) *signUpForm {
+// newForm makes a form, which offers topics.
+func newForm(t *testing.T, at string, api client, topics ...string) *signUpForm {
 	t.Helper()
-	body := map[string]any{"name": "Newsletter", "from": "News <news@example.test>"}
-	for field, value := range more {
-		body[field] = value
+	offered := []map[string]any{}
+	for _, id := range topics {
+		offered = append(offered, map[string]any{"id": id})
 	}
+	body := map[string]any{"name": "Newsletter", "from": "News <news@example.test>", "topics": offered}
 	var made struct{ ID string }
 	status, b := api.do(t, "POST", "/forms", body)
 	if status != http.StatusCreated || json.Unmarshal(b, &made) != nil {
 		t.Fatalf("POST /forms: %d %s", status, b)
 	}
-	return &signUpForm{in, api, made.ID}
+	return &signUpForm{at, made.ID}
 }
 
 // proof gets a challenge as a visitor and solves it.
 func (f *signUpForm) proof(ip string) (string, error) {
-	req, err := http.NewRequest("GET", "http://"+f.in.addr+"/f/"+f.id+"/challenge", nil)
+	req, err := http.NewRequest("GET", f.at+"/f/"+f.id+"/challenge", nil)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +103,7 @@ func (f *signUpForm) submit(ip, email, proof string) (int, []byte, error) {
 	if proof != "" {
 		form.Set("proof", proof)
 	}
-	req, err := http.NewRequest("POST", "http://"+f.in.addr+"/f/"+f.id, strings.NewReader(form.Encode()))
+	req, err := http.NewRequest("POST", f.at+"/f/"+f.id, strings.NewReader(form.Encode()))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -129,7 +130,7 @@ func TestSignUpUnderAttack(t *testing.T) {
 	in := startBare(t, "--relay", "smtp://"+relay.addr+"?tls=off", "--rate-limit", "0")
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}
-	form := newForm(t, in, api, nil)
+	form := newForm(t, in.url, api)
 	quiet := sendSteadily(t, api, 10*time.Second)
 	total := *attacks
 	if total == 0 {
@@ -308,9 +309,104 @@ func confirmLink(t *testing.T, m *message) string {
 	return "/opt-in/" + string(rest[:end])
 }
 
-// TestKillDuringSignUps kills the server again and again while people sign up and confirm. Each
-// answered request gets one confirmation, twice only as a listed doubt, and each answered press
-// makes a contact.
+// signUps are people who sign up and confirm while servers are killed.
+type signUps struct {
+	form   *signUpForm
+	relays []*sink
+	people int
+
+	mu               sync.Mutex
+	asked, confirmed map[string]bool
+}
+
+// start has people sign up, gap apart, and press the button in each mail, each until an answer comes.
+// stop returns once nobody does.
+func (s *signUps) start(t *testing.T, gap time.Duration) (stop func()) {
+	s.asked, s.confirmed = map[string]bool{}, map[string]bool{}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := 0; n < s.people && ctx.Err() == nil; n++ {
+			s.ask(ctx, fmt.Sprintf("p%d@example.com", n), fmt.Sprintf("185.%d.8.9", n))
+			pause(ctx, gap)
+		}
+	})
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			for _, m := range s.mails() {
+				s.confirm(t, &m)
+			}
+			pause(ctx, 20*time.Millisecond)
+		}
+	})
+	stop = func() { cancel(); wg.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+func (s *signUps) mails() (out []message) {
+	for _, relay := range s.relays {
+		out = append(out, relay.messages()...)
+	}
+	return out
+}
+
+func (s *signUps) ask(ctx context.Context, email, ip string) {
+	for ctx.Err() == nil {
+		if proof, err := s.form.proof(ip); err == nil {
+			if status, _, err := s.form.submit(ip, email, proof); err == nil && status == http.StatusOK {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.asked[email] = true
+				return
+			}
+		}
+		pause(ctx, 20*time.Millisecond)
+	}
+}
+
+func (s *signUps) confirm(t *testing.T, m *message) {
+	to := m.To[0]
+	s.mu.Lock()
+	done := s.confirmed[to]
+	s.mu.Unlock()
+	if done {
+		return
+	}
+	res, err := plainHTTP.PostForm(s.form.at+confirmLink(t, m), url.Values{"opt-in-decision": {"confirm"}})
+	if err != nil {
+		return // killed: it is pressed again
+	}
+	res.Body.Close()
+	if res.StatusCode == http.StatusOK {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.confirmed[to] = true
+	}
+}
+
+// wait waits until everyone confirmed, and judges: each is a contact, and was sent one confirmation, or
+// another one as a listed doubt.
+func (s *signUps) wait(t *testing.T, api client, doubts func() map[string]int) {
+	t.Helper()
+	eventually(t, 3*time.Minute, "everyone has confirmed", func() (bool, string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.asked) == s.people && len(s.confirmed) == s.people, fmt.Sprintf("%d of %d asked, %d confirmed, %d mails", len(s.asked), s.people, len(s.confirmed), len(s.mails()))
+	})
+	for email := range s.confirmed {
+		if status, b := api.do(t, "GET", "/contacts/"+email, nil); status != http.StatusOK {
+			t.Errorf("%s confirmed and is no contact: %d %s", email, status, b)
+		}
+	}
+	listed, twice := doubts(), len(s.mails())-s.people
+	if twice < 0 || twice > len(listed) {
+		t.Errorf("%d confirmations twice, and %d doubts", twice, len(listed))
+	}
+	t.Logf("%d people, %d mails, %d doubts", s.people, len(s.mails()), len(listed))
+}
+
+// TestKillDuringSignUps kills the server again and again while people sign up and confirm.
 func TestKillDuringSignUps(t *testing.T) {
 	part(t, "kills")
 	t.Parallel()
@@ -319,76 +415,41 @@ func TestKillDuringSignUps(t *testing.T) {
 	in := startBare(t, killArgs(relay)...)
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}
-	form := newForm(t, in, api, nil)
-	rounds, asked, confirmed := killCount(), map[string]bool{}, map[string]bool{}
-	var mu sync.Mutex
-	ctx, stop := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	people := min(formsPerHour-2, 10*rounds)
-	gap := time.Duration(rounds) * time.Second / time.Duration(people) // so that they come until the last kill
-	wg.Go(func() {                                                     // people ask, each until an answer comes
-		for n := 0; n < people && ctx.Err() == nil; n++ {
-			email, ip := fmt.Sprintf("p%d@example.com", n), fmt.Sprintf("185.%d.8.9", n)
-			for ctx.Err() == nil {
-				proof, err := form.proof(ip)
-				if err == nil {
-					status, _, e := form.submit(ip, email, proof)
-					if e == nil && status == http.StatusOK {
-						break
-					}
-				}
-				pause(ctx, 20*time.Millisecond)
-			}
-			mu.Lock()
-			asked[email] = true
-			mu.Unlock()
-			pause(ctx, gap)
-		}
-	})
-	wg.Go(func() { // and press the button in each mail, until an answer comes
-		for ctx.Err() == nil {
-			for _, m := range relay.messages() {
-				to := m.To[0]
-				mu.Lock()
-				done := confirmed[to]
-				mu.Unlock()
-				if !done && ctx.Err() == nil {
-					res, err := plainHTTP.PostForm("http://"+in.addr+confirmLink(t, &m), url.Values{"opt-in-decision": {"confirm"}})
-					if err != nil {
-						continue
-					}
-					res.Body.Close()
-					if res.StatusCode == http.StatusOK {
-						mu.Lock()
-						confirmed[to] = true
-						mu.Unlock()
-					}
-				}
-			}
-			pause(ctx, 20*time.Millisecond)
-		}
-	})
+	rounds := killCount()
+	s := &signUps{form: newForm(t, in.url, api), relays: []*sink{relay}, people: min(formsPerHour-2, 10*rounds)}
+	stop := s.start(t, time.Duration(rounds)*time.Second/time.Duration(s.people))
 	for range rounds {
 		afterRandom(time.Second)
 		in.kill(t)
 		in.serve(t)
 	}
-	eventually(t, 3*time.Minute, "everyone has confirmed", func() (bool, string) {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(asked) == people && len(confirmed) == people, fmt.Sprintf("%d of %d asked, %d confirmed, %d mails", len(asked), people, len(confirmed), len(relay.messages()))
-	})
+	t.Logf("%d kills", rounds)
+	s.wait(t, api, func() map[string]int { return doubtCounts(t, in) })
 	stop()
-	wg.Wait()
-	for email := range confirmed {
-		if status, b := api.do(t, "GET", "/contacts/"+email, nil); status != http.StatusOK {
-			t.Errorf("%s confirmed and is no contact: %d %s", email, status, b)
-		}
-	}
-	twice := len(relay.messages()) - people
-	if doubts := doubtCounts(t, in); twice < 0 || twice > len(doubts) {
-		t.Errorf("%d confirmations twice, and %d doubts", twice, len(doubts))
-	}
-	t.Logf("%d kills, %d people, %d mails", rounds, people, len(relay.messages()))
 	in.checkFiles(t)
+}
+
+// TestPostgresKillDuringSignUps kills one of two servers on PostgreSQL again and again, alternately the
+// one that leads.
+func TestPostgresKillDuringSignUps(t *testing.T) {
+	part(t, "postgres")
+	t.Parallel()
+	p := &pair{shares: true}
+	onOne(t, p, "")
+	rounds := min(cmp.Or(*takeovers, 3), 10)
+	s := &signUps{form: newForm(t, p.front.url(), p.api), relays: p.relays[:], people: 10 * min(rounds, 5)}
+	stop := s.start(t, time.Duration(rounds)*5*time.Second/time.Duration(s.people))
+	for round := range rounds {
+		afterRandom(2 * time.Second)
+		n, led := p.victim(t, round)
+		killed := time.Now()
+		p.nodes[n].kill(t)
+		if led {
+			p.waitTakeOver(t, 1-n, killed)
+		}
+		p.again(t, n)
+	}
+	t.Logf("%d kills", rounds)
+	s.wait(t, p.api, func() map[string]int { return doubtCounts(t, p.nodes[p.working()]) })
+	stop()
 }
