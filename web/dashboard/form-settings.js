@@ -17,7 +17,7 @@ const texts = ['name', 'from', 'reply_to', 'language', 'confirmation_template', 
 /** Texts that null clears. */
 const optional = texts.slice(2);
 
-/** What the page changes, as it is typed. @param {any} of */
+/** What the page changes, as it is typed. @param {any} of @returns {any} */
 const typed = (of) => ({
 	...Object.fromEntries(texts.map((name) => [name, of[name] ?? ''])), confirm: of.confirm, topics: of.topics, segments: of.segments, fields: of.fields,
 	origins: of.allowed_origins.join('\n'), reject_disposable: of.reject_disposable, daily: String(of.max_confirmations_per_day),
