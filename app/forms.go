@@ -17,7 +17,7 @@ type Confirmation string
 // The values of Confirmation. The default is double.
 const (
 	DoubleOptIn Confirmation = "double" // the address confirms by a link in a mail
-	SingleOptIn Confirmation = "single" // the contact is created at once
+	SingleOptIn Confirmation = "single" // the contact is created immediately
 )
 
 // Languages are the languages of hosted pages and of the built-in mails to people who sign up (BCP 47).

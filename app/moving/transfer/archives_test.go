@@ -75,7 +75,7 @@ func TestMovedFeedsAreHeld(t *testing.T) {
 		on, err := w.Services.Feeds.Update(t.Context(), w.Key, f.ID, app.FeedPatch{State: app.ActiveFeed})
 		testserver.Must(t, err)
 		if !slices.Equal(on.Position.Seen, []string{"mine1", "mine2"}) || !on.Position.Since.Equal(f.Position.Since) || on.Held != "" {
-			t.Errorf("it goes on from %+v, was %+v", on.Position, f.Position)
+			t.Errorf("it continues from %+v, was %+v", on.Position, f.Position)
 		}
 	})
 }

@@ -130,8 +130,8 @@ func (s *Service) Get(ctx context.Context, key *app.Key, id string) (app.Feed, e
 	return f, base.Lookup("feed", err)
 }
 
-// Update changes a feed. One that becomes active again, or has another URL, goes on with what is published
-// from now on; one that was held since an import goes on from the position that came with it. Errors: those
+// Update changes a feed. One that becomes active again, or has another URL, continues with what is published
+// from now on; one that was held since an import continues from the position that came with it. Errors: those
 // of Create, CodeNotFound.
 func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch app.FeedPatch) (f app.Feed, err error) {
 	if patch.TemplateID != "" {

@@ -100,7 +100,7 @@ func TestFeedMakesOneBroadcastOfEachItem(t *testing.T) {
 	if f, err = s.Get(ctx, w.Key, f.ID); err != nil || f.Position.Version.ETag != good {
 		t.Errorf("a failure keeps the version: %+v %v", f.Position, err)
 	}
-	// After a restore it is held, and goes on from now.
+	// After a restore it is held, and continues from now.
 	testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { _, err := tx.HoldFeeds(app.HoldRestored); return err }))
 	due()
 	testserver.Must(t, s.Run(ctx))
@@ -185,7 +185,7 @@ func TestRestoredFeedsAreDecided(t *testing.T) {
 	}
 	f := state(w.Key, mine, "active ")
 	if f.Position.Since.Before(now) || len(f.Position.Seen) != 0 || f.Position.Tries != 0 || !f.NextAt.After(now) {
-		t.Errorf("it goes on from %+v at %s", f.Position, f.NextAt)
+		t.Errorf("it continues from %+v at %s", f.Position, f.NextAt)
 	}
 	state(w.Key, imported, "held imported")
 	state(other, theirs, "held restored")
