@@ -25,7 +25,7 @@ type testCluster struct {
 // tests in which a server is.
 const (
 	slowHeartbeat  = 2 * time.Second
-	quickHeartbeat = 300 * time.Millisecond
+	quickHeartbeat = 600 * time.Millisecond
 )
 
 // patience is how long a test waits for an expected event.

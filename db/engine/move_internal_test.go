@@ -357,7 +357,7 @@ func TestMoveRefusals(t *testing.T) {
 		t.Errorf("a move that was refused marked its source: %v", err)
 	}
 
-	d, err = Open(t.Context(), Options{Path: empty, Schema: dbtest.Schema(t), Lock: true, Heartbeat: 100 * time.Millisecond})
+	d, err = Open(t.Context(), Options{Path: empty, Schema: dbtest.Schema(t), Lock: true, Heartbeat: slowHeartbeat})
 	if err != nil {
 		t.Fatal(err)
 	}

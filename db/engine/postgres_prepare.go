@@ -102,8 +102,10 @@ func schemaSum(schema string) string {
 // version, unless this program can work on it. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase,
 // ErrNotFound.
 func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opts Options) (p prepared, err error) {
+	// What takes long is computed before the transaction, which may not be idle for long.
+	tables := PostgresSchema(opts.Schema) + PostgresTables
 	var version schemaVersion
-	if opts.Create { // before the transaction, which may not be idle for long
+	if opts.Create {
 		if version, err = newSchemaVersion(ctx, opts.Schema); err != nil {
 			return p, fmt.Errorf("make schema: %w", err)
 		}
@@ -123,7 +125,7 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 	case !opts.Create:
 		return p, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
 	}
-	if _, err := tx.ExecContext(ctx, PostgresSchema(opts.Schema)+PostgresTables); err != nil {
+	if _, err := tx.ExecContext(ctx, tables); err != nil {
 		return p, openError(name, err)
 	}
 	now := clock.Now().UnixMilli()

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var (
@@ -20,11 +21,20 @@ var (
 	indexOn    = regexp.MustCompile(`(?s)^CREATE INDEX [a-z_]+ ON ([a-z_]+) \((.*?)\)( WHERE .*)?$`)
 )
 
+// postgresSchemas holds the results of PostgresSchema, by schema: a process has one or two, and
+// translating takes long enough to matter inside a transaction, which must not be idle.
+var postgresSchemas sync.Map
+
 // PostgresSchema translates schema.sql for PostgreSQL. Foreign keys come last, since some refer
 // to later tables.
 func PostgresSchema(text string) string {
+	if known, ok := postgresSchemas.Load(text); ok {
+		return known.(string)
+	}
 	out, keys := postgresStatements(text, map[string][]string{})
-	return strings.Join(append(out, keys...), ";\n") + ";\n"
+	translated := strings.Join(append(out, keys...), ";\n") + ";\n"
+	postgresSchemas.Store(text, translated)
+	return translated
 }
 
 // stepToPostgres translates a migration step for PostgreSQL. schema is the result of all steps,
