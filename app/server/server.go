@@ -34,6 +34,7 @@ import (
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/archive"
+	"mailer/app/sending/automations"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/feeds"
@@ -179,6 +180,7 @@ type Server struct {
 	SignUp         *signup.Service
 	Archive        *archive.Service
 	Feeds          *feeds.Service
+	Automations    *automations.Service
 	ProviderEvents *providerevents.Service
 	Relays         *relays.Service
 	Health         *health.Service
@@ -247,6 +249,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Archive = archive.New(b, s.PageHosts)
 	s.Feeds = feeds.New(b, s.Webhooks, s.Templates, s.Broadcasts)
 	s.Feeds.Fetch = cfg.FetchFeed
+	s.Automations = automations.New(b, s.Webhooks, s.Teams, s.Audience, s.Mail)
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
@@ -286,6 +289,7 @@ func (s *Server) tick(changed bool) {
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
 		s.SignUp.Tick(changed)
+		s.Automations.Tick(changed)
 		s.Jobs.DatabaseChanged()
 	}
 }
@@ -320,6 +324,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.started = true
 	s.Broadcasts.Start()
 	s.SignUp.Start()
+	s.Automations.Start()
 	s.Webhooks.Start()
 	s.Backup.Start()
 	s.Rekey.Start()
