@@ -216,7 +216,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 		email.Insights = email.Insights.ForDomain(email.From.Domain, domain.NoDMARC, email.Tracking)
 	}
 	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain, NextAt: charged.At, Size: composedSize(email),
-		QuotaOwed: charged.Owed, QuotaDelayed: charged.Late, ExpiresIn: email.ExpiresIn}
+		QuotaOwed: charged.Owed, QuotaDelayed: charged.Late, ExpiresIn: email.ExpiresIn, Automated: email.Automated}
 	routes := s.route(unit, email.KeyID, open)
 	email.Routed = routes.words()
 	if err := tx.InsertEmail(email, recipients); err != nil {
