@@ -162,9 +162,21 @@ type Unit struct {
 	Crashes int
 	// DeferredAt is when its relay first deferred it; zero: never.
 	DeferredAt time.Time
+	// Automated says whether an automation sent the email.
+	Automated Automated
 	// Owner is the server that works on the unit, where several servers share a database.
 	Owner string
 }
+
+// Automated says whether an automation sent an email, and what its recipient must have agreed to.
+type Automated string
+
+// The values of Automated.
+const (
+	NotAutomated           Automated = ""              // other mail
+	AutomatedMarketing     Automated = "marketing"     // its recipient must not have unsubscribed, from its topic or altogether
+	AutomatedTransactional Automated = "transactional" // sent whatever its recipient agreed to
+)
 
 // RelayTrouble is a period in which a relay accepted nothing, or nothing of one team or one of its
 // domains, or was not used.

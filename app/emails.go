@@ -172,11 +172,15 @@ type Email struct {
 	CreatedAt   time.Time
 	ScheduledAt time.Time // zero: immediately
 	LastEvent   LastEvent
-	Situation   Situation     // remaining work, as of the time when the email was read
-	Unsent      bool          // record of a send that was refused because all recipients are suppressed
-	ForOptIn    string        // id of the opt-in that it confirms, which hides it from its team; empty: another email
-	Routed      string        // the rules by which its relays were chosen, in words; empty: none
-	ExpiresIn   time.Duration // time after which the send fails; 0: the default of the relay. Stored in the unit
+	Situation   Situation // remaining work, as of the time when the email was read
+	Unsent      bool      // record of a send that was refused because all recipients are suppressed
+	ForOptIn    string    // id of the opt-in that it confirms, which hides it from its team; empty: another email
+	Routed      string    // the rules by which its relays were chosen, in words; empty: none
+	// AutomationRun and AutomationStep are the run of an automation that sent it, and the key of the step;
+	// empty: another email.
+	AutomationRun, AutomationStep string
+	Automated                     Automated     // stored in the unit, as the next one; not read back
+	ExpiresIn                     time.Duration // time after which the send fails; 0: the default of the relay
 	// ContentDeletedAt is when bodies, attachments and the captured message were deleted, by
 	// retention or an erasure; zero: not deleted.
 	ContentDeletedAt time.Time

@@ -20,10 +20,10 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 	case u.NextAt.After(tx.Now):
 		state = "later"
 	}
-	err := tx.Write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in, owner, part)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN CAST(?3 AS text) IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
+	err := tx.Write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in, owner, part, automated)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN CAST(?3 AS text) IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
 		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.MessageDate), u.QuotaOwed, u.QuotaDelayed,
-		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0}, owner, nullText(u.Part))
+		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0}, owner, nullText(u.Part), automatedColumn(u.Automated))
 	return err
 }
 
@@ -53,7 +53,7 @@ func (r *Reader) DueSenders(relay string, bulk bool, teamID string) ([]string, e
 		SELECT domain FROM domains_open WHERE domain IS NOT NULL LIMIT ?4`, relay, bulk, teamID, maxDueSenders)
 }
 
-const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood, owner, deferred_at, part`
+const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood, owner, deferred_at, part, automated`
 
 // DueUnits returns units of a team's domain that are due at a relay, of broadcasts (bulk)
 // or of emails, earliest first. Units that were in progress at more than crashes
@@ -145,13 +145,36 @@ func (r *Reader) CommittedUnits() ([]app.Unit, error) {
 func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
 	var next int64
-	var since, dated, expires, deferred sql.NullInt64
+	var since, dated, expires, deferred, automated sql.NullInt64
 	var broadcast, topic, signature, clockStops, owner, part sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &clockStops, &owner, &deferred, &part)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &clockStops, &owner, &deferred, &part, &automated)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
 	u.Owner, u.DeferredAt, u.Part = owner.String, fromMilli(deferred.Int64), part.String
+	u.Automated = automatedOf(automated)
 	u.MessageDate, u.ExpiresIn, u.ClockStops = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(clockStops.String)
 	return u, err
+}
+
+// automatedColumn returns the column of Automated: whether the recipient's consent is needed; NULL for other
+// mail.
+func automatedColumn(a app.Automated) any {
+	switch a {
+	case app.AutomatedMarketing:
+		return 1
+	case app.AutomatedTransactional:
+		return 0
+	}
+	return nil
+}
+
+func automatedOf(column sql.NullInt64) app.Automated {
+	switch {
+	case !column.Valid:
+		return app.NotAutomated
+	case column.Int64 == 1:
+		return app.AutomatedMarketing
+	}
+	return app.AutomatedTransactional
 }
 
 // BeginAttempts records that this server begins the next attempts of units. It reports for
