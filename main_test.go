@@ -424,7 +424,7 @@ func await(ts *testscript.TestScript, pattern string, ask func() string) string 
 	ts.Check(err)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(3 * time.Second); ; {
+	for end := time.After(patience); ; {
 		answer := ask()
 		if re.MatchString(answer) {
 			return answer
