@@ -31,7 +31,7 @@ CREATE TABLE automations (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX automations_team ON automations (team_id, id) WHERE deleted_at IS NULL;
+CREATE INDEX automations_team ON automations (team_id, id);
 CREATE INDEX automations_next ON automations (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX automations_deleted ON automations (id) WHERE deleted_at IS NOT NULL;
 
@@ -116,7 +116,7 @@ CREATE TABLE automation_run_steps (
 CREATE TABLE automation_entries (
   automation_id TEXT NOT NULL REFERENCES automations (id) ON DELETE CASCADE,
   contact_id    TEXT NOT NULL,
-  entry_key     TEXT NOT NULL,    -- value of the event's member for once_per_event_key; empty: all starts
+  entry_key     TEXT NOT NULL,    -- hash of the value of the event's member, for once_per_event_key; empty: all starts
   team_id       TEXT NOT NULL,
   last_at       INTEGER NOT NULL,
   recent        TEXT NOT NULL,    -- JSON: times of the starts of the last 24 hours, in milliseconds
