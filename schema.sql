@@ -1383,6 +1383,7 @@ CREATE TABLE automation_runs (
   step_key      TEXT NOT NULL,    -- at which it is, or at which it ended
   step_n        INTEGER NOT NULL, -- number of that step in automation_run_steps
   due_at        INTEGER,          -- when the step is executed or its wait ends; NULL: never, or not running
+  sends         INTEGER NOT NULL CHECK (sends IN (0, 1)), -- 1: the step sends an email
   waits_for     TEXT,             -- name of the event that the step waits for; NULL: none
   since         INTEGER,          -- when that wait began
   context       TEXT NOT NULL,    -- JSON: payloads, chain
@@ -1395,7 +1396,7 @@ CREATE INDEX automation_runs_list ON automation_runs (automation_id, id);
 CREATE INDEX automation_runs_status ON automation_runs (automation_id, status, id);
 CREATE INDEX automation_runs_contact ON automation_runs (team_id, contact_id, id);
 CREATE INDEX automation_runs_open ON automation_runs (team_id, contact_id, automation_id) WHERE status = 'running';
-CREATE INDEX automation_runs_due ON automation_runs (team_id, due_at, id) WHERE due_at IS NOT NULL AND held IS NULL;
+CREATE INDEX automation_runs_due ON automation_runs (team_id, sends, due_at, id) WHERE due_at IS NOT NULL AND held IS NULL;
 CREATE INDEX automation_runs_next ON automation_runs (due_at) WHERE due_at IS NOT NULL AND held IS NULL;
 CREATE INDEX automation_runs_held ON automation_runs (team_id, id) WHERE held IS NOT NULL;
 CREATE INDEX automation_runs_age ON automation_runs (completed_at) WHERE completed_at IS NOT NULL;

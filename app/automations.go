@@ -196,6 +196,7 @@ type Run struct {
 	// DueAt is when the step is executed or its wait ends; zero: never, because it waits for an event
 	// without a timeout or is not running.
 	DueAt    time.Time
+	Sends    bool      // the step sends an email
 	WaitsFor string    // name of the event that the step waits for; empty: none
 	Since    time.Time // when the wait for the event began: an event before then does not end it
 	Context  RunContext
@@ -226,6 +227,7 @@ const (
 	ReasonAutomationDeleted    RunReason = "automation_deleted" // cancelled
 	ReasonOptedOut             RunReason = "opted_out"          // cancelled: exit_on_opt_out
 	ReasonDropped              RunReason = "dropped"            // cancelled: by the operator, after a restore
+	ReasonLoop                 RunReason = "loop"               // cancelled: it did not start
 	ReasonNotMoved             RunReason = "not_moved"          // cancelled: its step does not exist in the version that runs were moved to
 	ReasonTemplateMissing      RunReason = "template_missing"   // failed, as the next ones
 	ReasonSegmentMissing       RunReason = "segment_missing"
@@ -278,4 +280,5 @@ type Signal struct {
 	Payload   jsontext.Value // a JSON object; nil: none
 	Chain     []string       // ids of the automations that led to it, the first one first
 	CreatedAt time.Time
+	Taken     bool // it has started and continued what it could
 }

@@ -437,6 +437,7 @@ type TemplateUse struct {
 	ID        string // or alias
 	Language  string // BCP 47; empty: none
 	Variables map[string]PropertyValue
+	Contact   *Contact `json:"-"` // whose names and properties the reserved placeholders show; nil: they show their fallback. Callers can't set it
 }
 
 // Validate checks the values without the template. Errors: CodeValidation.

@@ -10,20 +10,21 @@ import (
 	"mailer/app"
 )
 
-const runColumns = `r.id, r.team_id, r.automation_id, r.version, r.contact_id, r.status, r.held, r.step_key, r.step_n, r.due_at, r.waits_for, r.since, r.context, r.reason, r.created_at, r.started_at, r.completed_at`
+const runColumns = `r.id, r.team_id, r.automation_id, r.version, r.contact_id, r.status, r.held, r.step_key, r.step_n, r.due_at, r.sends, r.waits_for, r.since, r.context, r.reason, r.created_at, r.started_at, r.completed_at`
 
 func scanRun(s scanner) (app.Run, error) {
 	var r app.Run
 	var held, waits, context, reason sql.NullString
 	var due, since, completed sql.NullInt64
 	var created, started int64
-	err := s.Scan(&r.ID, &r.TeamID, &r.AutomationID, &r.Version, &r.ContactID, &r.Status, &held, &r.StepKey, &r.StepN, &due, &waits, &since, &context, &reason, &created, &started, &completed)
+	var sends bool
+	err := s.Scan(&r.ID, &r.TeamID, &r.AutomationID, &r.Version, &r.ContactID, &r.Status, &held, &r.StepKey, &r.StepN, &due, &sends, &waits, &since, &context, &reason, &created, &started, &completed)
 	if err == nil {
 		err = fromJSON(context, &r.Context)
 	}
 	r.Held, r.WaitsFor, r.Reason = app.HoldReason(held.String), waits.String, app.RunReason(reason.String)
 	r.DueAt, r.Since, r.CompletedAt = fromMilli(due.Int64), fromMilli(since.Int64), fromMilli(completed.Int64)
-	r.CreatedAt, r.StartedAt = fromMilli(created), fromMilli(started)
+	r.Sends, r.CreatedAt, r.StartedAt = sends, fromMilli(created), fromMilli(started)
 	return r, err
 }
 
@@ -33,9 +34,9 @@ func (tx *Tx) InsertRun(r *app.Run) error {
 	if err != nil {
 		return err
 	}
-	err = tx.Write(`INSERT INTO automation_runs (id, team_id, automation_id, version, contact_id, status, held, step_key, step_n, due_at, waits_for, since, context, reason, created_at, started_at, completed_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.ID, r.TeamID, r.AutomationID, r.Version, r.ContactID, string(r.Status), nullText(string(r.Held)), r.StepKey, r.StepN,
-		nullTime(r.DueAt), nullText(r.WaitsFor), nullTime(r.Since), context, nullText(string(r.Reason)), milli(r.CreatedAt), milli(r.StartedAt), nullTime(r.CompletedAt))
+	err = tx.Write(`INSERT INTO automation_runs (id, team_id, automation_id, version, contact_id, status, held, step_key, step_n, due_at, sends, waits_for, since, context, reason, created_at, started_at, completed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.ID, r.TeamID, r.AutomationID, r.Version, r.ContactID, string(r.Status), nullText(string(r.Held)), r.StepKey, r.StepN,
+		nullTime(r.DueAt), r.Sends, nullText(r.WaitsFor), nullTime(r.Since), context, nullText(string(r.Reason)), milli(r.CreatedAt), milli(r.StartedAt), nullTime(r.CompletedAt))
 	if err != nil {
 		return fmt.Errorf("insert run: %w", err)
 	}
@@ -52,9 +53,9 @@ func (tx *Tx) UpdateRun(r *app.Run, before int64) error {
 	if err != nil {
 		return err
 	}
-	err = tx.WriteOne(`UPDATE automation_runs SET version = ?, status = ?, held = ?, step_key = ?, step_n = ?, due_at = ?, waits_for = ?, since = ?, context = ?, reason = ?, completed_at = ?
+	err = tx.WriteOne(`UPDATE automation_runs SET version = ?, status = ?, held = ?, step_key = ?, step_n = ?, due_at = ?, sends = ?, waits_for = ?, since = ?, context = ?, reason = ?, completed_at = ?
 		WHERE team_id = ? AND id = ? AND status = 'running' AND step_n = ?`,
-		r.Version, string(r.Status), nullText(string(r.Held)), r.StepKey, r.StepN, nullTime(r.DueAt), nullText(r.WaitsFor), nullTime(r.Since), context, nullText(string(r.Reason)), nullTime(r.CompletedAt),
+		r.Version, string(r.Status), nullText(string(r.Held)), r.StepKey, r.StepN, nullTime(r.DueAt), r.Sends, nullText(r.WaitsFor), nullTime(r.Since), context, nullText(string(r.Reason)), nullTime(r.CompletedAt),
 		r.TeamID, r.ID, before)
 	if err != nil || r.Status == app.RunRunning {
 		return err
@@ -145,17 +146,42 @@ func (r *Reader) NextRunDue() (time.Time, error) {
 	return fromMilli(at), err
 }
 
-// NextTeamWithDue returns the first team after another that has runs with a time at which they are due, and
-// the first such time. Error: ErrNotFound.
-func (r *Reader) NextTeamWithDue(after string) (teamID string, first time.Time, err error) {
-	var at int64
-	err = r.Row(`SELECT team_id, due_at FROM automation_runs WHERE due_at IS NOT NULL AND held IS NULL AND team_id > ? ORDER BY team_id, due_at LIMIT 1`, []any{after}, &teamID, &at)
-	return teamID, fromMilli(at), err
+// NextTeamWithDue returns the first team after another that has runs which are due at some time. Error:
+// ErrNotFound.
+func (r *Reader) NextTeamWithDue(after string) (teamID string, err error) {
+	err = r.Row(`SELECT team_id FROM automation_runs WHERE due_at IS NOT NULL AND held IS NULL AND team_id > ? ORDER BY team_id LIMIT 1`, []any{after}, &teamID)
+	return teamID, err
 }
 
-// DueRuns returns the runs of a team that are due, the oldest first, at most limit.
-func (r *Reader) DueRuns(teamID string, now time.Time, limit int) ([]app.Run, error) {
-	return list(r, scanRun, `SELECT `+runColumns+` FROM automation_runs AS r WHERE r.team_id = ? AND r.due_at IS NOT NULL AND r.held IS NULL AND r.due_at <= ? ORDER BY r.due_at, r.id LIMIT ?`, teamID, milli(now), limit)
+// DueRuns returns the runs of a team, with or without an email to send, that are due first, at most limit,
+// whether their time has come or not.
+func (r *Reader) DueRuns(teamID string, sends bool, limit int) ([]app.Run, error) {
+	return list(r, scanRun, `SELECT `+runColumns+` FROM automation_runs AS r WHERE r.team_id = ? AND r.sends = ? AND r.due_at IS NOT NULL AND r.held IS NULL ORDER BY r.due_at, r.id LIMIT ?`, teamID, sends, limit)
+}
+
+// OpenAutomated returns how many emails of automations of a team are being sent or wait for their relay's
+// capacity, at most limit. Those that wait for a later attempt do not count.
+func (r *Reader) OpenAutomated(teamID string, limit int) (n int, err error) {
+	err = r.Row(`SELECT count(*) FROM (SELECT 1 FROM units WHERE team_id = ? AND automated IS NOT NULL AND state IN ('due', 'begun', 'committed') LIMIT ?) AS rows_open`, []any{teamID, limit}, &n)
+	return n, err
+}
+
+// ContactInSegment reports whether a contact is in a segment, by its filter or as an explicit member. Error:
+// ErrNotFound if the team has no such segment or contact.
+func (r *Reader) ContactInSegment(teamID, segmentID, contactID string) (bool, error) {
+	s, err := r.Segment(teamID, segmentID)
+	if err != nil {
+		return false, err
+	}
+	c, err := r.Contact(teamID, contactID)
+	if err != nil {
+		return false, err
+	}
+	if in, err := r.Picks(s.Filter, &c); err != nil || in {
+		return in, err
+	}
+	err = r.Exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, segmentID, contactID)
+	return err == nil, ignoreNotFound(err)
 }
 
 // PutRunStep stores the record of a step that a run reached, or replaces it.

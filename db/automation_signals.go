@@ -10,13 +10,13 @@ import (
 	"mailer/app"
 )
 
-const signalColumns = `s.id, s.team_id, s.contact_id, s.name, s.payload, s.chain, s.created_at`
+const signalColumns = `s.id, s.team_id, s.contact_id, s.name, s.payload, s.chain, s.created_at, s.done`
 
 func scanSignal(s scanner) (app.Signal, error) {
 	var g app.Signal
 	var payload, chain sql.NullString
 	var created int64
-	err := s.Scan(&g.ID, &g.TeamID, &g.ContactID, &g.Name, &payload, &chain, &created)
+	err := s.Scan(&g.ID, &g.TeamID, &g.ContactID, &g.Name, &payload, &chain, &created, &g.Taken)
 	if err == nil {
 		err = fromJSON(chain, &g.Chain)
 	}

@@ -153,6 +153,21 @@ func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
 		milli(tx.Now), webhookID, eventID)
 }
 
+// InsertDirected stores an event for one webhook, whose first attempt is due now. The event has no Seq, so no
+// other webhook gets it.
+func (tx *Tx) InsertDirected(webhookID string, h *webhook.Event) error {
+	err := tx.Write(`INSERT INTO webhook_events (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
+		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
+	if err != nil {
+		return fmt.Errorf("insert webhook event: %w", err)
+	}
+	err = tx.Write(`INSERT INTO deliveries (webhook_id, event_id, status, attempts, next_at) VALUES (?, ?, 'pending', 0, ?)`, webhookID, h.ID, milli(tx.Now))
+	if err != nil {
+		return fmt.Errorf("insert delivery: %w", err)
+	}
+	return nil
+}
+
 // InsertTrial stores a test event for one webhook with its only attempt, which begins now.
 // The event has no Seq, so no other webhook gets it.
 func (tx *Tx) InsertTrial(webhookID string, h *webhook.Event) error {

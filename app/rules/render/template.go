@@ -22,15 +22,16 @@ type Rendered struct {
 // Template renders the template's variables in one pass: values are not parsed again. Values are
 // escaped in HTML, so that a value is never more than one attribute even without quotes, plain in
 // the text, and on one line in the subject, which is rendered only if withSubject is set. Names of
-// contacts, which a send does not have, become their fallback or nothing. The unsubscribe link
+// contacts become those of contact; without one, which a send does not have, their fallback or nothing. The unsubscribe link
 // remains a placeholder until the mail is sent. now is the time that Liquid shows. limit is the
 // maximum of both bodies in bytes.
 // Errors: CodeValidation for values that do not fit the variables, CodePayloadTooLarge.
-func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withSubject bool, now time.Time, limit int) (*Rendered, error) {
+func Template(c *app.TemplateContent, values map[string]app.PropertyValue, contact *app.Contact, withSubject bool, now time.Time, limit int) (*Rendered, error) {
 	values, err := checkValues(c, values)
 	if err != nil {
 		return nil, err
 	}
+	addContact(values, contact)
 	if c.Syntax == app.LiquidSyntax {
 		return liquidTemplate(c, values, withSubject, now, limit)
 	}
@@ -71,6 +72,25 @@ func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) (m
 		out[key] = value
 	}
 	return out, nil
+}
+
+// addContact adds the values of a contact to those of variables, under the reserved names of placeholders. Values
+// that are empty are left out, so that fallbacks show.
+func addContact(values map[string]app.PropertyValue, c *app.Contact) {
+	if c == nil {
+		return
+	}
+	for key, text := range map[string]string{"FIRST_NAME": c.FirstName, "LAST_NAME": c.LastName, "EMAIL": c.Email,
+		"contact.first_name": c.FirstName, "contact.last_name": c.LastName, "contact.email": c.Email} {
+		if text != "" {
+			values[key] = app.PropertyValue{Type: app.StringProperty, Text: text}
+		}
+	}
+	for key, v := range c.Properties {
+		if name := "contact." + key; !v.Empty() && values[name].Type == "" {
+			values[name] = v
+		}
+	}
 }
 
 // escapes returns the escaping function for a placeholder of a part by its index.
@@ -257,7 +277,7 @@ func Fill(in *app.EmailInput, c *app.TemplateContent, now time.Time, limit int) 
 	if whole.Subject == "" && c.Subject == "" {
 		return nil, app.Invalid("subject", "is required: the template has none")
 	}
-	r, err := Template(c, in.Template.Variables, whole.Subject == "", now, limit)
+	r, err := Template(c, in.Template.Variables, in.Template.Contact, whole.Subject == "", now, limit)
 	if err != nil {
 		return nil, err
 	}

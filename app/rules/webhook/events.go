@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"github.com/go-json-experiment/json/jsontext"
+
 	"slices"
 	"time"
 
@@ -127,6 +129,15 @@ type ContactData struct {
 	FirstName    *string  `json:"first_name"`
 	LastName     *string  `json:"last_name"`
 	Unsubscribed bool     `json:"unsubscribed"`
+}
+
+// AutomationStepData is the data of the event of a webhook step. Its type is the one that the step names.
+type AutomationStepData struct {
+	AutomationID string         `json:"automation_id"`
+	RunID        string         `json:"run_id"`
+	Step         string         `json:"step"`
+	Contact      ContactData    `json:"contact"`
+	Event        jsontext.Value `json:"event"` // payload of the event that started the run
 }
 
 // ContactTopicsData is the data of contact.topics.updated: the changed choices.

@@ -141,15 +141,23 @@ func readWhole(r *db.Reader, teamID, id string) (a app.Automation, err error) {
 // NotMoved is an open run that stayed on its version, because its step does not exist in the new one.
 type NotMoved struct{ RunID, StepKey string }
 
+// Updated is an automation that was changed, and with Patch.MoveRuns what became of its open runs.
+type Updated struct {
+	app.Automation
+	Moved    int64
+	NotMoved []NotMoved // at most 100
+}
+
 // Update changes an automation. A change of the flow makes a new version; open runs stay on theirs unless
 // the patch moves them. Errors: CodeNotFound, and those of Create.
-func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch Patch) (a app.Automation, err error) {
+func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch Patch) (u Updated, err error) {
+	a := &u.Automation
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		before, err := readWhole(&tx.Reader, key.TeamID, id)
 		if err != nil {
 			return err
 		}
-		a = before
+		*a = before
 		if patch.Name != nil {
 			a.Name = strings.TrimSpace(*patch.Name)
 		}
@@ -163,37 +171,40 @@ func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch Pat
 		if patch.Settings != nil {
 			a.Flow.AutomationSettings = *patch.Settings
 		}
-		flow, err := check(&a)
+		flow, err := check(a)
 		if err != nil {
 			return err
 		}
 		if err := mayDecide(key, a.Status, before.Status); err != nil {
 			return err
 		}
-		if err := s.checkParts(&tx.Reader, &a, flow); err != nil {
+		if err := s.checkParts(&tx.Reader, a, flow); err != nil {
 			return err
 		}
 		a.UpdatedAt = tx.Now
 		if changesFlow || a.Status != before.Status {
-			if err := s.plan(&tx.Reader, &a, flow, tx.Now); err != nil {
+			if err := s.plan(&tx.Reader, a, flow, tx.Now); err != nil {
 				return err
 			}
 		}
 		if changesFlow {
 			a.Version++
-			if err := tx.InsertAutomationVersion(&a); err != nil {
+			if err := tx.InsertAutomationVersion(a); err != nil {
 				return err
 			}
 		}
-		if err := tx.UpdateAutomation(&a); err != nil {
+		if err := tx.UpdateAutomation(a); err != nil {
 			return err
 		}
-		if err := s.listen(tx, &a, flow); err != nil {
+		if err := s.listen(tx, a, flow); err != nil {
 			return err
 		}
-		return base.Audit(ctx, tx, key.TeamID, "automation.update", id, audited(&before), audited(&a))
+		return base.Audit(ctx, tx, key.TeamID, "automation.update", id, audited(&before), audited(a))
 	})
-	return a, base.Lookup("automation", err)
+	if err == nil && patch.MoveRuns {
+		u.Moved, u.NotMoved, err = s.moveRuns(ctx, a)
+	}
+	return u, base.Lookup("automation", err)
 }
 
 // Duplicate adds a disabled copy of an automation. Errors: CodeNotFound, and those of Create.
@@ -211,9 +222,11 @@ func (s *Service) Duplicate(ctx context.Context, key *app.Key, id string) (app.A
 // Stop disables an automation and ends its open runs as cancelled. Errors: CodeNotFound, CodeForbidden.
 func (s *Service) Stop(ctx context.Context, key *app.Key, id string) (a app.Automation, err error) {
 	disabled := app.AutomationDisabled
-	if a, err = s.Update(ctx, key, id, Patch{Status: &disabled}); err != nil {
+	u, err := s.Update(ctx, key, id, Patch{Status: &disabled})
+	if err != nil {
 		return a, err
 	}
+	a = u.Automation
 	return a, s.cancelRuns(ctx, &a, app.ReasonStopped)
 }
 
@@ -240,11 +253,6 @@ func (s *Service) Delete(ctx context.Context, key *app.Key, id string) error {
 		err = s.cancelRuns(ctx, &app.Automation{ID: id, TeamID: key.TeamID}, app.ReasonAutomationDeleted)
 	}
 	return base.Lookup("automation", err)
-}
-
-// cancelRuns ends the open runs of an automation, in steps.
-func (s *Service) cancelRuns(ctx context.Context, a *app.Automation, reason app.RunReason) error {
-	return nil // the dispatcher's author writes this
 }
 
 // checkParts checks that what the steps name exists and belongs to the team, and for an enabled automation

@@ -237,8 +237,3 @@ func (s *Service) Send(ctx context.Context, key *app.Key, in Sent) error {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return s.SendIn(tx, key, in) })
 	return base.Unavailable(err)
 }
-
-// SendIn is Send inside a Write, for a validated event.
-func (s *Service) SendIn(tx *db.Tx, key *app.Key, in Sent) error {
-	return nil // the dispatcher's author writes this
-}

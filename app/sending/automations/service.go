@@ -8,6 +8,8 @@
 package automations
 
 import (
+	"sync"
+
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/cache"
@@ -28,7 +30,14 @@ type Service struct {
 	mail     *mail.Service
 
 	flows *cache.Cache[string, *automation.Flow] // checked versions by id and number, which never change
-	wake  base.Signal                                          // there may be events that were not taken, or due runs
+	wake  base.Signal                            // there may be events that were not taken, or due runs
+
+	// MayBroadcast refuses marketing of a paused team or in a paused region. Errors: CodeSendingPaused,
+	// CodeBroadcastsPaused. Set before use.
+	MayBroadcast func(r *db.Reader, teamID, region string) error
+
+	mu    sync.Mutex
+	paces map[string]*pace // by team
 }
 
 // maxFlows is how many checked flows are kept in memory.
@@ -36,7 +45,7 @@ const maxFlows = 500
 
 // New makes the service.
 func New(b *base.Base, events *webhooks.Service, teams *teams.Service, audience *audience.Service, mail *mail.Service) *Service {
-	s := &Service{Base: b, events: events, teams: teams, audience: audience, mail: mail, wake: base.NewSignal(),
+	s := &Service{Base: b, events: events, teams: teams, audience: audience, mail: mail, wake: base.NewSignal(), paces: map[string]*pace{},
 		flows: cache.New[string, *automation.Flow](maxFlows, flowTTL)}
 	return s
 }

@@ -163,23 +163,8 @@ func (s *Service) needCheck(r *db.Reader, b *app.Broadcast, recipients []app.Bro
 
 // blockedAmong returns which open recipients of a unit are blocked, and why.
 func (s *Service) blockedAmong(r *db.Reader, u app.Unit, recipients []string) (app.Blocked, error) {
-	if u.BroadcastID == "" {
-		return s.mail.Accounts.BlockedRecipients(r, u.TeamID, u.TopicID, u.EmailID, recipients)
+	if u.BroadcastID != "" || u.Automated == app.AutomatedMarketing {
+		return s.audience.BlockedForMarketing(r, u.TeamID, u.TopicID, recipients)
 	}
-	blocked := app.Blocked{}
-	for _, email := range recipients { // there is one
-		key := app.KeyOf(email)
-		optOut, err := r.BulkSubscription(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
-		if err != nil {
-			return nil, fmt.Errorf("look up opt-outs: %w", err)
-		}
-		switch reason := optOut.Subscription.Reason(); {
-		case optOut.Suppression != nil:
-			optOut.Suppression.Key = key
-			blocked[key] = app.NewBlocked([]app.Suppression{*optOut.Suppression}, true)[key]
-		case reason != "":
-			blocked[key] = reason
-		}
-	}
-	return blocked, nil
+	return s.mail.Accounts.BlockedRecipients(r, u.TeamID, u.TopicID, u.EmailID, recipients)
 }

@@ -286,7 +286,7 @@ func (s *Service) checkSendable(r *db.Reader, email *app.Email, recipients []str
 		return domain, nil, err
 	}
 	if email.Source != SourceAccount {
-		blocked, err = s.audience.BlockedRecipients(r, email.TeamID, email.TopicID, recipients)
+		blocked, err = s.blockedRecipients(r, email, recipients)
 	}
 	return domain, blocked, err
 }
@@ -299,7 +299,7 @@ func (s *Service) nameQueries(r *db.Reader, email *app.Email) {
 	_, _ = r.DomainStatus(email.TeamID, email.From.Domain)
 	_ = s.MayAccept(r, email.TeamID)
 	if email.Source != SourceAccount {
-		_, _ = s.audience.BlockedRecipients(r, email.TeamID, email.TopicID, envelopeOf(email))
+		_, _ = s.blockedRecipients(r, email, envelopeOf(email))
 	}
 }
 
@@ -414,6 +414,11 @@ func (s *Service) addPageLink(email *app.Email) error {
 		s.Inspect(email)
 		return nil
 	}
+	return s.setPageLink(email)
+}
+
+// setPageLink is addPageLink for an email that needs the URL.
+func (s *Service) setPageLink(email *app.Email) error {
 	base := s.Settings.BaseURL
 	if base == "" {
 		return app.Errorf(app.CodeValidation, "This email needs an unsubscribe link, and where the pages of this server are reached is not known before `mailer serve` ran on its database")

@@ -43,7 +43,7 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, use app.Te
 		values = withViewURL(values, s.service.Settings.BaseURL+PreviewView)
 	}
 	language := render.Language(content.Variants, use.Language)
-	out, err := render.Template(content.In(language), values, true, clock.Now(), app.MaxRendered)
+	out, err := render.Template(content.In(language), values, nil, true, clock.Now(), app.MaxRendered)
 	if err != nil {
 		return nil, wrapVariablesError(err)
 	}
@@ -112,6 +112,6 @@ func (s *Templates) RenderForBroadcast(ctx context.Context, key *app.Key, id str
 	if content.DeclaresViewURL() {
 		values = withViewURL(values, "{{{"+app.ViewKey+"}}}")
 	}
-	out, err = render.Template(content.In(""), values, true, clock.Now(), app.MaxRendered)
+	out, err = render.Template(content.In(""), values, nil, true, clock.Now(), app.MaxRendered)
 	return out, content.From, wrapVariablesError(err)
 }

@@ -223,6 +223,29 @@ func (s *Service) BlockedRecipients(r *db.Reader, teamID, topicID string, recipi
 	return blocked, addOptedOut(r, teamID, topicID, keys, blocked)
 }
 
+// BlockedForMarketing returns the recipients that get no marketing of a team, with the reasons, by the rule of
+// broadcasts: suppressed addresses, unsubscribed contacts and, for a topic, opt-outs of it.
+func (s *Service) BlockedForMarketing(r *db.Reader, teamID, topicID string, recipients []string) (app.Blocked, error) {
+	blocked := app.Blocked{}
+	for _, mailbox := range recipients {
+		key := app.KeyOf(mailbox)
+		b, err := r.BulkSubscription(teamID, topicID, s.Sealer.AddressHash(teamID, key))
+		if err != nil {
+			return nil, fmt.Errorf("look up opt-outs: %w", err)
+		}
+		switch reason := b.Subscription.Reason(); {
+		case b.Suppression != nil:
+			b.Suppression.Key = key
+			blocked[key] = app.NewBlocked([]app.Suppression{*b.Suppression}, true)[key]
+		case topicID != "" && !b.Known:
+			blocked[key] = "Not sent to this recipient: the topic of this email was deleted"
+		case reason != "":
+			blocked[key] = reason
+		}
+	}
+	return blocked, nil
+}
+
 // SuppressForEmail suppresses an address because of the outcome of an email, or changes the origin
 // of an existing suppression to a stronger one. shown is the address as lists show it; empty:
 // erased, and not shown.

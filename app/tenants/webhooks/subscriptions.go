@@ -108,3 +108,19 @@ func (s *Service) Announce(tx *db.Tx, teamID string, name webhook.EventName, dat
 	tx.AfterCommit(func() { s.dispatcher.noteEvent(teamID, name) })
 	return nil
 }
+
+// AnnounceTo stores an event for one webhook, of any type, whether the webhook subscribes to it or not. It
+// returns the id of the event, which is the same for all attempts.
+func (s *Service) AnnounceTo(tx *db.Tx, w *webhook.Webhook, name webhook.EventName, data any) (id string, err error) {
+	payload, err := webhook.Payload(name, tx.Now, data)
+	if err != nil {
+		return "", err
+	}
+	e := &webhook.Event{ID: app.NewID(), TeamID: w.TeamID, Type: name, Payload: payload, CreatedAt: tx.Now}
+	if err := tx.InsertDirected(w.ID, e); err != nil {
+		return "", err
+	}
+	sub := subscriberOf(w)
+	tx.AfterCommit(func() { s.dispatcher.wake([]subscriber{sub}) })
+	return e.ID, nil
+}

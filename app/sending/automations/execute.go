@@ -1,0 +1,302 @@
+package automations
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/automation"
+	"mailer/db"
+)
+
+// execute executes the step at which a run is due.
+func (s *Service) execute(ctx context.Context, due *app.Run) error {
+	if due.Sends {
+		return s.sendMail(ctx, due)
+	}
+	return s.move(ctx, due, func(t *turn, step *automation.Step) error { return t.timeUp(step) })
+}
+
+// move runs a change of a run inside a Write, unless the run is not due at the same step any more. A run whose
+// contact was deleted is cancelled instead.
+func (s *Service) move(ctx context.Context, due *app.Run, change func(t *turn, step *automation.Step) error) error {
+	return s.DB.Write(ctx, func(tx *db.Tx) error {
+		run, err := tx.Run(due.TeamID, due.ID)
+		if err != nil {
+			return base.IgnoreNotFound(err)
+		}
+		if run.Status != app.RunRunning || run.Held != "" || run.StepN != due.StepN || run.DueAt.IsZero() || run.DueAt.After(tx.Now) {
+			return nil // another process moved it, or it was held
+		}
+		flow, err := s.flow(&tx.Reader, run.AutomationID, run.Version)
+		if err != nil {
+			return err
+		}
+		contact, err := tx.Contact(run.TeamID, run.ContactID)
+		t := s.newTurn(tx, &run, flow, &contact)
+		t.since = run.DueAt
+		step := flow.Step(run.StepKey)
+		switch {
+		case errors.Is(err, db.ErrNotFound):
+			return t.cancel(step, app.ReasonContactDeleted)
+		case err != nil:
+			return err
+		case step == nil:
+			return t.cancel(nil, app.ReasonNotMoved)
+		}
+		if met, goal, err := t.inGoalSegment(); err != nil || met {
+			if err == nil {
+				err = t.reachGoal(goal)
+			}
+			return err
+		}
+		return change(t, step)
+	})
+}
+
+// cancel ends the run before its end.
+func (t *turn) cancel(step *automation.Step, reason app.RunReason) error {
+	if step != nil && t.waits() {
+		t.record(step, app.StepSkipped, map[string]any{"reason": string(reason)}, nil)
+		if err := errors.Join(t.count(step, db.CountWaiting, -1), t.count(step, db.CountCancelled, 1)); err != nil {
+			return err
+		}
+	}
+	return t.end(app.RunCancelled, reason)
+}
+
+// timeUp continues a run whose wait is over.
+func (t *turn) timeUp(step *automation.Step) error {
+	by, output := app.ConnectDefault, map[string]any(nil)
+	if _, ok := step.Config.(*automation.WaitForEventConfig); ok {
+		by, output = app.ConnectTimeout, map[string]any{"timed_out": true}
+	}
+	if err := t.leave(step, app.StepCompleted, output, nil); err != nil {
+		return err
+	}
+	return t.follow(step, by)
+}
+
+// sendMail sends the email of a step. The email is made outside of the Write that accepts it and moves the
+// run.
+func (s *Service) sendMail(ctx context.Context, due *app.Run) error {
+	email, failure, err := s.prepare(ctx, due)
+	if err != nil {
+		return err
+	}
+	return s.move(ctx, due, func(t *turn, step *automation.Step) error {
+		if failure == nil && email == nil {
+			return nil // the run changed since it was read: the next round looks again
+		}
+		if failure == nil {
+			failure = s.accept(t, step, email)
+		}
+		refusal := (*app.Error)(nil)
+		switch {
+		case failure == nil:
+			if err := t.leave(step, app.StepCompleted, map[string]any{"email_id": email.ID}, nil); err != nil {
+				return err
+			}
+			return t.follow(step, app.ConnectDefault)
+		case !errors.As(failure, &refusal):
+			return failure
+		case refusal.Code == app.CodeAllRecipientsSuppressed:
+			return t.skipMail(step, email)
+		case isTemporary(refusal.Code):
+			s.rest(t.run.TeamID, t.tx.Now.Add(restAfterRefusal))
+			t.record(step, app.StepRunning, map[string]any{"waits": refusal.Message}, nil)
+			return t.store()
+		}
+		reason, message := reasonOf(failure, refusal)
+		if err := t.fail(step, reason, message); err != nil {
+			return err
+		}
+		return t.store()
+	})
+}
+
+// isTemporary reports whether a refusal ends by itself: a quota, a pause, or a busy server.
+func isTemporary(code app.Code) bool {
+	switch code {
+	case app.CodeDailyQuotaExceeded, app.CodeMonthlyQuotaExceeded, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodeRateLimitExceeded, app.CodeServiceUnavailable, app.CodePlanLimitReached:
+		return true
+	}
+	return false
+}
+
+// reasonOf returns why a mail can never be sent.
+func reasonOf(failure error, refusal *app.Error) (app.RunReason, string) {
+	unverified := (*app.UnverifiedDomain)(nil)
+	switch {
+	case errors.As(failure, &unverified):
+		return app.ReasonSenderMissing, refusal.Message
+	case errors.Is(failure, errTemplateMissing):
+		return app.ReasonTemplateMissing, "The template was deleted, or is not published any more"
+	case errors.Is(failure, errTopicMissing):
+		return app.ReasonTopicMissing, "The topic was deleted"
+	}
+	return app.ReasonRejected, refusal.Message
+}
+
+// accept accepts the email of a step inside the Write that moves its run.
+func (s *Service) accept(t *turn, step *automation.Step, email *app.Email) error {
+	if email.Automated == app.AutomatedMarketing {
+		region, _, err := s.mail.SendingRegion(&t.tx.Reader, email.TeamID, email.From.Domain)
+		if err != nil {
+			return err
+		}
+		if err := s.MayBroadcast(&t.tx.Reader, email.TeamID, region); err != nil {
+			return err
+		}
+	}
+	return s.mail.Accept(t.tx, email)
+}
+
+// skipMail leaves out a mail that its recipient must not get, and continues the run, or ends it if the
+// automation says so.
+func (t *turn) skipMail(step *automation.Step, email *app.Email) error {
+	blocked, err := t.s.audience.BlockedRecipients(&t.tx.Reader, t.run.TeamID, email.TopicID, []string{t.contact.Email})
+	if err != nil {
+		return err
+	}
+	reason, optedOut := blocked.Reason(t.contact.Email), false
+	if email.Automated == app.AutomatedMarketing {
+		if blocked, err = t.s.audience.BlockedForMarketing(&t.tx.Reader, t.run.TeamID, email.TopicID, []string{t.contact.Email}); err != nil {
+			return err
+		}
+		if all := blocked.Reason(t.contact.Email); all != reason || email.TopicID != "" {
+			reason, optedOut = all, true
+		}
+	}
+	if err := t.leave(step, app.StepSkipped, map[string]any{"reason": reason}, nil); err != nil {
+		return err
+	}
+	if optedOut && t.flow.ExitOnOptOut {
+		return t.end(app.RunCancelled, app.ReasonOptedOut)
+	}
+	return t.follow(step, app.ConnectDefault)
+}
+
+// Errors of a mail whose template or topic is gone.
+var (
+	errTemplateMissing = &app.Error{Code: app.CodeNotFound, Message: "Template not found"}
+	errTopicMissing    = &app.Error{Code: app.CodeNotFound, Message: "Topic not found"}
+)
+
+// prepare makes the email of the step at which a run is. failure is why it can't be made; email and
+// failure are nil if the run is not at such a step any more.
+func (s *Service) prepare(ctx context.Context, due *app.Run) (email *app.Email, failure, err error) {
+	var flow *automation.Flow
+	var contact app.Contact
+	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if flow, err = s.flow(r, due.AutomationID, due.Version); err != nil {
+			return err
+		}
+		contact, err = r.Contact(due.TeamID, due.ContactID)
+		return base.IgnoreNotFound(err) // move cancels the run
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	c, ok := stepConfig[automation.SendEmailConfig](flow.Step(due.StepKey))
+	if !ok || contact.ID == "" {
+		return nil, nil, nil
+	}
+	in := mailOf(c, flow, &contact, &due.Context)
+	automated := app.AutomatedMarketing
+	if c.Transactional {
+		automated = app.AutomatedTransactional
+	}
+	email, err = s.mail.PrepareStep(ctx, due.TeamID, in, automated)
+	refusal := (*app.Error)(nil)
+	if !errors.As(err, &refusal) {
+		if err == nil {
+			email.AutomationRun, email.AutomationStep = due.ID, due.StepKey
+		}
+		return email, nil, err
+	}
+	if missing, err := s.missing(ctx, due.TeamID, in); err != nil || missing != nil {
+		return nil, missing, err
+	}
+	return nil, refusal, nil
+}
+
+// missing returns an error if the template or the topic of a mail is gone.
+func (s *Service) missing(ctx context.Context, teamID string, in *app.EmailInput) (failure, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		t, err := r.Template(teamID, in.Template.ID)
+		if errors.Is(err, db.ErrNotFound) || err == nil && t.PublishedID == "" {
+			failure = errTemplateMissing
+			return nil
+		}
+		if err != nil || in.TopicID == "" {
+			return err
+		}
+		if err = r.TopicExists(teamID, in.TopicID); errors.Is(err, db.ErrNotFound) {
+			failure, err = errTopicMissing, nil
+		}
+		return err
+	})
+	return failure, err
+}
+
+// mailOf returns the send of a step to a contact.
+func mailOf(c *automation.SendEmailConfig, flow *automation.Flow, contact *app.Contact, run *app.RunContext) *app.EmailInput {
+	in := &app.EmailInput{From: c.From, To: []string{contact.Email}, Subject: c.Subject, TopicID: c.TopicID,
+		Template: &app.TemplateUse{ID: c.Template.ID, Language: contact.Properties["language"].Text, Contact: contact, Variables: map[string]app.PropertyValue{}}}
+	if c.ReplyTo != "" {
+		in.ReplyTo = []string{c.ReplyTo}
+	}
+	if in.TopicID == "" && !c.Transactional {
+		in.TopicID = flow.TopicID
+	}
+	values := &automation.Values{Contact: contact, Event: run.Event, Received: run.Received}
+	for name, v := range c.Template.Variables {
+		if field, isVar := automation.VarOf(v); isVar {
+			found, ok := values.Lookup(field)
+			if !ok || found == nil {
+				continue // the fallback of the template
+			}
+			v = encoded(found)
+		}
+		if value, err := app.JSONValue(v); err == nil {
+			in.Template.Variables[name] = value
+		}
+	}
+	return in
+}
+
+// mailsAllowed returns how many emails of a team may be accepted now. If none may, next is when to look again.
+func (s *Service) mailsAllowed(ctx context.Context, teamID string) (n int, next time.Time, err error) {
+	now := clock.Now()
+	window, until := s.paceOf(teamID).state(now)
+	if until.After(now) {
+		return 0, until, nil
+	}
+	open, err := db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.OpenAutomated(teamID, window) })
+	if err != nil {
+		return 0, next, err
+	}
+	if n = s.paceOf(teamID).allow(now, open); n == 0 {
+		return 0, now.Add(busyPause), nil
+	}
+	return min(n, runsPerRound), next, nil
+}
+
+// rest lets the mails of a team rest until a time.
+func (s *Service) rest(teamID string, until time.Time) { s.paceOf(teamID).rest(until) }
+
+// encoded returns the JSON of a value that was decoded from JSON.
+func encoded(v any) jsontext.Value {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return jsontext.Value("null") // not possible
+	}
+	return b
+}

@@ -1,0 +1,72 @@
+package automations
+
+import (
+	"sync"
+	"time"
+)
+
+// The bounds of pace.window.
+const (
+	minWindow = 50
+	maxWindow = 5000
+	// paceEvery is how often a window is judged.
+	paceEvery = time.Second
+)
+
+// pace bounds the emails of a team's automations that wait in the queues of relays, so that the team's other
+// mail does not wait behind many of them. The window follows the rate at which relays take them: it holds
+// about one to two seconds of mail.
+type pace struct {
+	mu       sync.Mutex
+	window   int
+	judgedAt time.Time
+	accepted int       // emails since judgedAt
+	openThen int       // emails that waited at judgedAt
+	resting  time.Time // no emails until then
+}
+
+// paceOf returns the pace of a team.
+func (s *Service) paceOf(teamID string) *pace {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.paces[teamID]
+	if p == nil {
+		p = &pace{window: minWindow}
+		s.paces[teamID] = p
+	}
+	return p
+}
+
+// state returns the window, and until when the team rests.
+func (p *pace) state(now time.Time) (window int, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.window, p.resting
+}
+
+func (p *pace) rest(until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resting = until
+}
+
+// allow returns how many emails may be accepted now, if open ones wait, and counts them as accepted.
+func (p *pace) allow(now time.Time, open int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if passed := now.Sub(p.judgedAt); passed >= paceEvery {
+		sent := max(p.openThen+p.accepted-open, 0)
+		perSecond := int(float64(sent) / passed.Seconds())
+		switch {
+		case open == 0 && p.accepted >= p.window: // all left: the relays may take more
+			p.window *= 2
+		case p.accepted > 0 || p.openThen > 0:
+			p.window = 2 * perSecond
+		}
+		p.window = min(max(p.window, minWindow), maxWindow)
+		p.judgedAt, p.accepted, p.openThen = now, 0, open
+	}
+	n := max(p.window-open, 0)
+	p.accepted += n
+	return n
+}
