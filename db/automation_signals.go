@@ -85,3 +85,37 @@ func (r *Reader) HasSignals(teamID string) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// InSegment reports whether a contact is in a segment of its team, by the filter or because it was added. The
+// filter is applied to the values in c.
+func (r *Reader) InSegment(s *app.Segment, c *app.Contact) (bool, error) {
+	if in, err := r.Picks(s.Filter, c); err != nil || in {
+		return in, err
+	}
+	err := r.Exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, s.ID, c.ID)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// SetAutomationMember remembers whether a contact is in the segment of an automation's trigger, and reports whether
+// that changed.
+func (tx *Tx) SetAutomationMember(automationID, contactID string, in bool) (changed bool, err error) {
+	var n int64
+	if in {
+		n, err = tx.Exec(`INSERT INTO automation_members (automation_id, contact_id) VALUES (?, ?) ON CONFLICT DO NOTHING`, automationID, contactID)
+	} else {
+		n, err = tx.Exec(`DELETE FROM automation_members WHERE automation_id = ? AND contact_id = ?`, automationID, contactID)
+	}
+	return n > 0, err
+}
+
+// HasOpenRun reports whether a contact has an open run in an automation.
+func (r *Reader) HasOpenRun(teamID, contactID, automationID string) (bool, error) {
+	err := r.Exists(`SELECT 1 FROM automation_runs WHERE team_id = ? AND contact_id = ? AND automation_id = ? AND status = 'running' LIMIT 1`, teamID, contactID, automationID)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

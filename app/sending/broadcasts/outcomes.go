@@ -143,6 +143,7 @@ func (s *Reviews) addMembers(ctx context.Context, segment *app.Segment, pick fun
 		if _, err := tx.Segment(segment.TeamID, segment.ID); err != nil {
 			return fmt.Errorf("find the segment: %w", err)
 		}
+		var joined []string
 		ids, err := pick(tx)
 		if err != nil {
 			return fmt.Errorf("find recipients: %w", err)
@@ -154,9 +155,13 @@ func (s *Reviews) addMembers(ctx context.Context, segment *app.Segment, pick fun
 			}
 			if isNew {
 				added++
+				joined = append(joined, id)
 			}
 		}
-		return tx.CountMembers(segment.ID, added)
+		if err := tx.CountMembers(segment.ID, added); err != nil {
+			return err
+		}
+		return s.service.audience.MembersAdded(tx, segment, joined)
 	})
 	if err == nil {
 		segment.Members += added

@@ -36,6 +36,7 @@ type contactSet struct {
 	inserts         []*app.Contact           // contacts to be inserted
 	members         []db.SegmentMember
 	choices         []db.Choice
+	changes         []*app.Contact // contacts that change, if automations may have to know
 	newSuppressions []app.Suppression
 	strongerOrigins []app.AddressHash // addresses whose suppression gets another origin
 }
@@ -170,11 +171,17 @@ func (s *contactSet) merge(n *app.NewContact, old *app.Contact) error {
 		return err
 	}
 	leaves := c.Unsubscribed && !old.Unsubscribed
+	if !slices.Contains(s.inserts, old) {
+		if err := s.wrote().before(old); err != nil {
+			return err
+		}
+	}
 	*old = c
 	if !slices.Contains(s.inserts, old) {
 		if changed {
 			err = s.tx.UpdateContact(old)
 		}
+		s.changes = append(s.changes, old)
 		if err == nil && leaves {
 			err = s.suppressFormer(old)
 		}
@@ -212,9 +219,53 @@ func (s *contactSet) flush() error {
 		s.ContactWriter.members[m.SegmentID]++
 	}
 	s.created += len(s.inserts)
-	err = s.tx.SetChoices(s.choices)
-	s.inserts, s.members, s.choices = nil, nil, nil
+	if err := s.tx.SetChoices(s.choices); err != nil {
+		return err
+	}
+	err = s.signalAll(added)
+	s.inserts, s.members, s.choices, s.changes = nil, nil, nil, nil
 	return err
+}
+
+// signalAll tells automations about the contacts, members and choices that were just written.
+func (s *contactSet) signalAll(added []db.SegmentMember) error {
+	g := s.wrote()
+	for _, c := range s.inserts {
+		if err := g.created(c); err != nil {
+			return err
+		}
+	}
+	for i := range s.choices {
+		choice := &s.choices[i]
+		c := s.existing[choice.Address]
+		if c == nil { // an address without a contact
+			continue
+		}
+		if err := g.chose(c.ID, []app.TopicChoice{{ID: choice.TopicID, Subscription: choice.Subscription}}); err != nil {
+			return err
+		}
+		s.changes = append(s.changes, c)
+	}
+	for _, m := range added {
+		if err := g.joined(m.ContactID, []string{m.SegmentID}); err != nil {
+			return err
+		}
+	}
+	all, err := g.watch()
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	judged := map[string]bool{}
+	for _, c := range slices.Concat(s.inserts, s.changes) {
+		if judged[c.ID] {
+			continue
+		}
+		judged[c.ID] = true
+		if err := g.judge(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // missingValues returns the values of an item that a contact does not have yet.

@@ -45,14 +45,18 @@ func (s *Service) SetContactTopics(ctx context.Context, key *app.Key, idOrEmail 
 			return base.Lookup("contact", err)
 		}
 		contactID = c.ID
-		rows, err = s.choose(tx, &c, choices)
+		rows, err = s.choose(s.signals(tx, key.TeamID, nil), &c, choices)
 		return err
 	})
 	return contactID, rows, base.Unavailable(err)
 }
 
 // choose stores choices of a contact, each topic once, and announces the changes.
-func (s *Service) choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) ([]app.ContactTopic, error) {
+func (s *Service) choose(g *signals, c *app.Contact, choices []app.TopicChoice) ([]app.ContactTopic, error) {
+	tx := g.tx
+	if err := g.before(c); err != nil {
+		return nil, err
+	}
 	rows, changed := make([]app.ContactTopic, len(choices)), []app.TopicChoice(nil)
 	for i, choice := range choices {
 		row, err := tx.TopicFor(c.TeamID, choice.ID, c.Hash)
@@ -69,7 +73,10 @@ func (s *Service) choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) (
 		row.Subscription, row.Explicit = choice.Subscription, true
 		rows[i] = row
 	}
-	return rows, s.announceChoices(tx, c.TeamID, c.Email, changed)
+	if err := s.announceChoices(tx, c.TeamID, c.Email, changed); err != nil {
+		return nil, err
+	}
+	return rows, g.choicesChanged(c, changed)
 }
 
 // PreferencesLink returns the URL of the preferences page of a contact, named by id or address, and

@@ -26,6 +26,8 @@ type ContactWriter struct {
 	// Exact: contacts of a set are created exactly as given, as a copy from another Mailer, even if
 	// their address is on the suppression list because it unsubscribed.
 	Exact bool
+	// Triggers: automations start and continue because of what is written. Set before the first contact.
+	Triggers bool
 
 	s            *Service
 	tx           *db.Tx
@@ -36,6 +38,7 @@ type ContactWriter struct {
 	members      map[string]int
 	created      int
 	contactsLeft int // new contacts that the plan still allows; negative: no limit
+	signals      *signals
 }
 
 // NewContactWriter returns a writer for contacts of a team. Finish must be called in the same
@@ -50,7 +53,8 @@ func (s *Service) NewContactWriter(tx *db.Tx, teamID string) (*ContactWriter, er
 		return nil, err
 	}
 	return &ContactWriter{
-		s: s, tx: tx, teamID: teamID, types: types, contactsLeft: contactsLeft,
+		signals: s.signals(tx, teamID, nil),
+		s:       s, tx: tx, teamID: teamID, types: types, contactsLeft: contactsLeft,
 		segments: map[string]bool{}, topics: map[string]bool{}, members: map[string]int{},
 	}, nil
 }
@@ -201,13 +205,40 @@ func (w *ContactWriter) create(n *app.NewContact, hash app.AddressHash) (id stri
 	if err := w.s.announceContact(w.tx, webhook.ContactCreated, &c, joined); err != nil {
 		return "", err
 	}
-	return c.ID, w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)
+	if err := w.s.announceChoices(w.tx, w.teamID, c.Email, chosen); err != nil {
+		return "", err
+	}
+	if err := w.wrote().created(&c); err != nil {
+		return "", err
+	}
+	return c.ID, w.changed(&c, joined, chosen)
+}
+
+// wrote returns the signals of what was written.
+func (w *ContactWriter) wrote() *signals {
+	w.signals.silent = !w.Triggers
+	return w.signals
+}
+
+// changed signals what happened to a contact, with the segments that it joined and the choices that changed.
+func (w *ContactWriter) changed(c *app.Contact, joined []string, chosen []app.TopicChoice) error {
+	g := w.wrote()
+	if err := g.chose(c.ID, chosen); err != nil {
+		return err
+	}
+	if err := g.joined(c.ID, joined); err != nil {
+		return err
+	}
+	return g.judge(c)
 }
 
 // merge merges an item into a contact (NewContact.Merge).
 func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 	c, changed, err := w.merged(n, old)
 	if err != nil {
+		return err
+	}
+	if err := w.wrote().before(&old); err != nil {
 		return err
 	}
 	if changed {
@@ -229,7 +260,13 @@ func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 			return err
 		}
 	}
-	return w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)
+	if err := w.s.announceChoices(w.tx, w.teamID, c.Email, chosen); err != nil {
+		return err
+	}
+	if !changed && len(joined) == 0 && len(chosen) == 0 {
+		return nil
+	}
+	return w.changed(&c, joined, chosen)
 }
 
 // merged returns a contact with an item merged into it, and whether the contact changes.

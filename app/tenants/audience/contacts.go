@@ -34,6 +34,7 @@ func (s *Service) PutContact(ctx context.Context, key *app.Key, in app.ContactIn
 		if err != nil {
 			return err
 		}
+		w.Triggers = true
 		var status contactStatus
 		if id, status, err = w.PutAndJoin(n, conflict); err != nil {
 			return err
@@ -139,14 +140,15 @@ func (s *Service) UpdateContact(ctx context.Context, key *app.Key, idOrEmail str
 		}
 		id = old.ID
 		_, byID := app.ParseID(idOrEmail)
-		return s.patchContact(tx, old, &p, byID)
+		return s.patchContact(s.signals(tx, key.TeamID, nil), old, &p, byID)
 	})
 	return id, base.Lookup("contact", err)
 }
 
 // patchContact changes a contact. byID: the caller named the contact by id, so a different spelling
 // of its address is a change, not a repetition.
-func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, byID bool) error {
+func (s *Service) patchContact(g *signals, old app.Contact, p *app.ContactPatch, byID bool) error {
+	tx := g.tx
 	if err := checkSegments(&tx.Reader, &old, p); err != nil {
 		return err
 	}
@@ -172,6 +174,9 @@ func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, 
 	if reflect.DeepEqual(c, old) {
 		return nil
 	}
+	if err := g.before(&old); err != nil {
+		return err
+	}
 	c.UpdatedAt = tx.Now
 	if err := tx.UpdateContact(&c); err != nil {
 		return err
@@ -181,7 +186,10 @@ func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, 
 			return err
 		}
 	}
-	return s.announceChange(tx, &c)
+	if err := s.announceChange(tx, &c); err != nil {
+		return err
+	}
+	return g.judge(&c)
 }
 
 // resubscribe removes the suppression of a contact's own opt-out. Suppressions for bounces and

@@ -17,6 +17,7 @@ func (s *Service) PutConfirmed(tx *db.Tx, teamID string, n *app.NewContact, agai
 	if err != nil {
 		return c, err
 	}
+	w.Triggers = true
 	known, err := existing(&tx.Reader, teamID, n)
 	if err != nil {
 		return c, err
@@ -47,7 +48,7 @@ func (s *Service) PutConfirmed(tx *db.Tx, teamID string, n *app.NewContact, agai
 // returns it.
 func (s *Service) SubscribeAgain(tx *db.Tx, c app.Contact) (app.Contact, error) {
 	no := false
-	if err := s.patchContact(tx, c, &app.ContactPatch{Unsubscribed: &no}, true); err != nil {
+	if err := s.patchContact(s.signals(tx, c.TeamID, nil), c, &app.ContactPatch{Unsubscribed: &no}, true); err != nil {
 		return c, err
 	}
 	return tx.Contact(c.TeamID, c.ID)

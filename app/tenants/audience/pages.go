@@ -271,11 +271,25 @@ func (p *page) contact(r *db.Reader, to *linkedAddress) (*app.Contact, error) {
 
 // optOut opts an address out of the link's topic.
 func optOut(tx *db.Tx, p *page, to *linkedAddress) error {
+	c, err := p.contact(&tx.Reader, to)
+	if err != nil {
+		return err
+	}
+	g := p.s.service.signals(tx, p.link.TeamID, nil)
+	if c != nil {
+		if err := g.before(c); err != nil {
+			return err
+		}
+	}
 	changed, err := tx.SetChoice(p.link.TopicID, to.hash, app.OptOut)
 	if err != nil || !changed {
 		return err
 	}
-	return announceOrHold(tx, p, to, []app.TopicChoice{{ID: p.link.TopicID, Subscription: app.OptOut}})
+	left := []app.TopicChoice{{ID: p.link.TopicID, Subscription: app.OptOut}}
+	if err := announceOrHold(tx, p, to, left); err != nil || c == nil {
+		return err
+	}
+	return g.choicesChanged(c, left)
 }
 
 // unsubscribe opts an address out of all mailings: in its contact, and on the suppression list,
@@ -306,6 +320,10 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 	if c.Unsubscribed {
 		return nil
 	}
+	g := s.service.signals(tx, c.TeamID, nil)
+	if err := g.before(c); err != nil {
+		return err
+	}
 	c.Unsubscribed, c.UpdatedAt = true, tx.Now
 	if err := tx.UpdateContact(c); err != nil {
 		return err
@@ -313,7 +331,10 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 	if err := s.service.suppressFormerAddresses(tx, c); err != nil {
 		return err
 	}
-	return s.service.announceChange(tx, c)
+	if err := s.service.announceChange(tx, c); err != nil {
+		return err
+	}
+	return g.judge(c)
 }
 
 // view reads the page. For several addresses it shows the one that still gets most mail, so that a

@@ -150,6 +150,17 @@ func (p *page) save(tx *db.Tx, wanted []app.TopicChoice) error {
 // choose stores the choices of one address, announces the changes, and returns them.
 func (p *page) choose(tx *db.Tx, i int, wanted []app.TopicChoice) (changed []app.TopicChoice, err error) {
 	to := &p.addresses[i]
+	contact, err := p.contact(&tx.Reader, to)
+	if err != nil {
+		return nil, err
+	}
+	g := p.s.service.signals(tx, p.link.TeamID, nil)
+	if contact != nil {
+		err = g.before(contact)
+	}
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range wanted {
 		if !p.choiceApplies(i, c) {
 			continue
@@ -162,7 +173,10 @@ func (p *page) choose(tx *db.Tx, i int, wanted []app.TopicChoice) (changed []app
 			changed = append(changed, c)
 		}
 	}
-	return changed, announceOrHold(tx, p, to, changed)
+	if err := announceOrHold(tx, p, to, changed); err != nil || contact == nil {
+		return changed, err
+	}
+	return changed, g.choicesChanged(contact, changed)
 }
 
 // alreadyLeft returns the page of an unsubscribe link whose opt-out is done already, so that a

@@ -173,11 +173,8 @@ func (s *Service) AddToSegment(ctx context.Context, key *app.Key, contact, segme
 			return err
 		}
 		contactID = c.ID
-		added, err := tx.AddMember(segmentID, c.ID)
-		if err != nil || !added {
-			return err
-		}
-		return s.recordMembership(tx, &c, segmentID, 1)
+		_, err = s.addToSegment(s.signals(tx, key.TeamID, nil), &c, segmentID)
+		return err
 	})
 	return contactID, base.Unavailable(err)
 }
@@ -192,16 +189,41 @@ func (s *Service) RemoveFromSegment(ctx context.Context, key *app.Key, contact, 
 			return err
 		}
 		contactID = c.ID
-		removed, err := tx.RemoveMember(segmentID, c.ID)
-		if err != nil {
-			return err
+		removed, err := s.removeFromSegment(s.signals(tx, key.TeamID, nil), &c, segmentID)
+		if err == nil && !removed {
+			err = app.NotFound("membership")
 		}
-		if !removed {
-			return app.NotFound("membership")
-		}
-		return s.recordMembership(tx, &c, segmentID, -1)
+		return err
 	})
 	return contactID, base.Unavailable(err)
+}
+
+// addToSegment adds a contact to a segment manually, and reports whether it was not a member.
+func (s *Service) addToSegment(g *signals, c *app.Contact, segmentID string) (added bool, err error) {
+	if err := g.before(c); err != nil {
+		return false, err
+	}
+	if added, err = g.tx.AddMember(segmentID, c.ID); err != nil || !added {
+		return false, err
+	}
+	if err := s.recordMembership(g.tx, c, segmentID, 1); err != nil {
+		return false, err
+	}
+	if err := g.joined(c.ID, []string{segmentID}); err != nil {
+		return false, err
+	}
+	return true, g.judge(c)
+}
+
+// removeFromSegment removes a manually added contact from a segment, and reports whether it was a member.
+func (s *Service) removeFromSegment(g *signals, c *app.Contact, segmentID string) (removed bool, err error) {
+	if removed, err = g.tx.RemoveMember(segmentID, c.ID); err != nil || !removed {
+		return false, err
+	}
+	if err := s.recordMembership(g.tx, c, segmentID, -1); err != nil {
+		return false, err
+	}
+	return true, g.judge(c)
 }
 
 // findMembership reads a contact that is to be added or removed, and checks that the segment

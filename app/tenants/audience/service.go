@@ -12,11 +12,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/cache"
 	"mailer/app/kit/window"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
+	"mailer/db"
 	"mailer/db/engine"
 )
 
@@ -31,6 +33,11 @@ type Service struct {
 	// leaves, except mail past its final dot. Set before use.
 	RunErasure    func(ctx context.Context, teamID string, job Erasure) error
 	erasuresBegun teamCounter // by team, of this process
+	// OnSignal stores an event of a contact for automations, inside the Write of what happened; nil: there are no
+	// automations. Set before use, as the next one.
+	OnSignal func(tx *db.Tx, signal app.Signal) error
+	// WatchedSegments returns the segments with a filter for which automations of a team listen; nil: none.
+	WatchedSegments func(r *db.Reader, teamID string) ([]WatchedSegment, error)
 
 	Imports      *Imports
 	Previews     *Previews
