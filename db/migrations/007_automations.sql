@@ -66,6 +66,7 @@ CREATE TABLE automation_signals (
   created_at INTEGER NOT NULL,
   done       INTEGER NOT NULL CHECK (done IN (0, 1)) -- 1: taken
 ) STRICT;
+CREATE INDEX automation_signals_team ON automation_signals (team_id, id);
 CREATE INDEX automation_signals_open ON automation_signals (team_id, id) WHERE done = 0;
 CREATE INDEX automation_signals_contact ON automation_signals (team_id, contact_id, name, id);
 CREATE INDEX automation_signals_age ON automation_signals (created_at) WHERE done = 1;
@@ -91,6 +92,7 @@ CREATE TABLE automation_runs (
   started_at    INTEGER NOT NULL,
   completed_at  INTEGER           -- NULL: running
 ) STRICT;
+CREATE INDEX automation_runs_team ON automation_runs (team_id, id);
 CREATE INDEX automation_runs_list ON automation_runs (automation_id, id);
 CREATE INDEX automation_runs_status ON automation_runs (automation_id, status, id);
 CREATE INDEX automation_runs_contact ON automation_runs (team_id, contact_id, id);
