@@ -120,7 +120,7 @@ func TestTemplateWithLiquid(t *testing.T) {
 	if err := CheckTemplate(c, nil); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Template(c, values, true, time.Time{}, app.MaxRendered)
+	r, err := Template(c, values, nil, true, time.Time{}, app.MaxRendered)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestPerfReadingPlaceholdersTakesLinearTime(t *testing.T) {
 			return func() {
 				c := oneVariable(text, nil)
 				if c.Check() == nil {
-					if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("")}, false, time.Time{}, app.MaxRendered); err != nil {
+					if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("")}, nil, false, time.Time{}, app.MaxRendered); err != nil {
 						t.Error(err)
 					}
 				}

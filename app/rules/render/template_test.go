@@ -70,7 +70,7 @@ func TestLinkFromValuesStaysText(t *testing.T) {
 		if err := content.Check(); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Template(content, map[string]app.PropertyValue{"X": apptest.String(c.x)}, false, time.Time{}, app.MaxRendered)
+		r, err := Template(content, map[string]app.PropertyValue{"X": apptest.String(c.x)}, nil, false, time.Time{}, app.MaxRendered)
 		if err != nil || r.HTML != c.want || *r.Text != c.want {
 			t.Errorf("%q: %v %q", c.in, err, r.HTML)
 		}
@@ -80,12 +80,12 @@ func TestLinkFromValuesStaysText(t *testing.T) {
 func TestSubjectStaysOnOneLine(t *testing.T) {
 	c := oneVariable("x", nil)
 	c.Subject = "Hi {{{X}}}!"
-	r, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("a\r\nb\x01\x7f\u0085\u2028<é>")}, true, time.Time{}, app.MaxRendered)
+	r, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("a\r\nb\x01\x7f\u0085\u2028<é>")}, nil, true, time.Time{}, app.MaxRendered)
 	if err != nil || r.Subject != "Hi a  b    <é>!" {
 		t.Errorf("%v %q", err, r.Subject)
 	}
 	c.Subject = strings.Repeat("{{{X}}}", 3)
-	if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String(strings.Repeat("x", 1000))}, true, time.Time{}, app.MaxRendered); app.CodeOf(err) != app.CodeValidation {
+	if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String(strings.Repeat("x", 1000))}, nil, true, time.Time{}, app.MaxRendered); app.CodeOf(err) != app.CodeValidation {
 		t.Errorf("a subject of 3,000 bytes: %v", err)
 	}
 }
@@ -95,7 +95,7 @@ func TestRenderedSizeLimit(t *testing.T) {
 	c := oneVariable("{{{X}}}{{{X}}}", &text)
 	values := map[string]app.PropertyValue{"X": apptest.String("12345")}
 	for limit, want := range map[int]app.Code{15: "", 14: app.CodePayloadTooLarge, 9: app.CodePayloadTooLarge} {
-		_, err := Template(c, values, false, time.Time{}, limit)
+		_, err := Template(c, values, nil, false, time.Time{}, limit)
 		if (err == nil) != (want == "") || err != nil && app.CodeOf(err) != want {
 			t.Errorf("limit %d: %v", limit, err)
 		}
@@ -113,7 +113,7 @@ func TestUnclosedAndRepeatedPlaceholders(t *testing.T) {
 			t.Errorf("%s: %v", in, err)
 		}
 		if err == nil {
-			if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("")}, false, time.Time{}, app.MaxRendered); err != nil {
+			if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("")}, nil, false, time.Time{}, app.MaxRendered); err != nil {
 				t.Error(err)
 			}
 		}
@@ -136,7 +136,7 @@ func FuzzRender(f *testing.F) {
 		if (&app.TemplateUse{ID: "x", Variables: values}).Validate() != nil {
 			return
 		}
-		r, err := Template(c, values, false, time.Time{}, app.MaxRendered)
+		r, err := Template(c, values, nil, false, time.Time{}, app.MaxRendered)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func BenchmarkTemplateHTML(b *testing.B) {
 	values := map[string]app.PropertyValue{"X": apptest.String("Ann")}
 	b.SetBytes(int64(len(c.HTML)))
 	for b.Loop() {
-		if _, err := Template(c, values, false, time.Time{}, app.MaxRendered); err != nil {
+		if _, err := Template(c, values, nil, false, time.Time{}, app.MaxRendered); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -31,7 +31,7 @@ func TestBrokenUnsubscribeLinksAreRepaired(t *testing.T) {
 	}
 	value := app.PropertyValue{Type: app.StringProperty, Text: "%7B%7B%7BUNSUBSCRIBE_URL%7D%7D%7D"}
 	c := &app.TemplateContent{HTML: "<p>{{{NAME}}}</p>", Variables: []app.TemplateVariable{{Key: "NAME", Type: app.StringProperty}}}
-	out, err := Template(c, map[string]app.PropertyValue{"NAME": value}, false, time.Time{}, 1<<20)
+	out, err := Template(c, map[string]app.PropertyValue{"NAME": value}, nil, false, time.Time{}, 1<<20)
 	if err != nil || htmltext.RepairPageLinks(out.HTML) != out.HTML {
 		t.Errorf("a value is taken for the link: %+v, %v", out, err)
 	}
