@@ -141,6 +141,12 @@ func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
 	return tx.WriteOne(`UPDATE teams SET page = ?, second_factor = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.Page), t.SecondFactor, t.ID)
 }
 
+// TeamTimeZone returns the name of the time zone of contacts of a team that have none; empty: UTC.
+func (r *Reader) TeamTimeZone(id string) (zone string, err error) {
+	err = r.Row(`SELECT coalesce(time_zone, '') FROM teams WHERE id = ?`, []any{id}, &zone)
+	return zone, err
+}
+
 // EmailIDs returns at most limit ids of a team's emails after an id.
 func (r *Reader) EmailIDs(teamID, after string, limit int) ([]string, error) {
 	return list(r, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)

@@ -250,6 +250,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Feeds = feeds.New(b, s.Webhooks, s.Templates, s.Broadcasts)
 	s.Feeds.Fetch = cfg.FetchFeed
 	s.Automations = automations.New(b, s.Webhooks, s.Teams, s.Audience, s.Mail)
+	s.Audience.OnSignal, s.Audience.WatchedSegments, s.Audience.OnFilterChange = s.Automations.Signal, s.Automations.WatchedSegments, s.Automations.FilterChanged
+	s.Mail.OnSignal = s.Automations.Signal
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
@@ -270,7 +272,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains, s.Images)
 	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, PageHosts: s.PageHosts, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, Archive: s.Archive, Feeds: s.Feeds})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, Archive: s.Archive, Feeds: s.Feeds, Automations: s.Automations})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)
 	return s, nil

@@ -13,6 +13,7 @@ import (
 	"mailer/app/rules/pacing"
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/archive"
+	"mailer/app/sending/automations"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/feeds"
 	"mailer/app/sending/guardrails"
@@ -37,6 +38,7 @@ func (s *Service) allJobs() []cronJob {
 		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.AnnounceHeldChoices},
 		{archive.Every, "put broadcasts into the archives of their topics", s.archive.MakeIssues},
 		{feeds.Every, "make broadcasts of feeds", s.feeds.Run},
+		{automations.Every, "start automations by date and schedule", s.automations.RunDue},
 		{time.Minute, "note the time for the next server", s.noteClock},
 		{time.Minute, "sweep up what a wake-up missed", s.sweepIfChanged},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},

@@ -14,6 +14,7 @@ import (
 	"mailer/app/operate/requestlog"
 	"mailer/app/operate/retention"
 	"mailer/app/sending/archive"
+	"mailer/app/sending/automations"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/feeds"
@@ -31,56 +32,58 @@ import (
 
 // Dependencies are the services that the jobs use.
 type Dependencies struct {
-	Events     *webhooks.Service
-	Teams      *teams.Service
-	Accounts   *accounts.Service
-	Domains    *domains.Service
-	PageHosts  *pagehosts.Service
-	Images     *images.Service
-	Audience   *audience.Service
-	Mail       *mail.Service
-	Delivery   *delivery.Service
-	Broadcasts *broadcasts.Service
-	SignUp     *signup.Service
-	Reports    *providerevents.Service
-	Retention  *retention.Service
-	RequestLog *requestlog.Service
-	Archive    *archive.Service
-	Feeds      *feeds.Service
+	Events      *webhooks.Service
+	Teams       *teams.Service
+	Accounts    *accounts.Service
+	Domains     *domains.Service
+	PageHosts   *pagehosts.Service
+	Images      *images.Service
+	Audience    *audience.Service
+	Mail        *mail.Service
+	Delivery    *delivery.Service
+	Broadcasts  *broadcasts.Service
+	SignUp      *signup.Service
+	Reports     *providerevents.Service
+	Retention   *retention.Service
+	RequestLog  *requestlog.Service
+	Archive     *archive.Service
+	Feeds       *feeds.Service
+	Automations *automations.Service
 }
 
 // Service runs the background work.
 type Service struct {
 	*base.Base
-	events     *webhooks.Service
-	teams      *teams.Service
-	accounts   *accounts.Service
-	domains    *domains.Service
-	pageHosts  *pagehosts.Service
-	images     *images.Service
-	audience   *audience.Service
-	mail       *mail.Service
-	delivery   *delivery.Service
-	broadcasts *broadcasts.Service
-	signUp     *signup.Service
-	reports    *providerevents.Service
-	retention  *retention.Service
-	requestLog *requestlog.Service
-	archive    *archive.Service
-	feeds      *feeds.Service
-	eraser     *eraser
-	clockWatch *watch
-	lastSweep  lastSweep
-	changed    base.Signal // the database changed
-	jobs       []cronJob   // all cron jobs
-	cron       *cron.Cron
-	pacing     sync.Mutex // held while cron is stopped or started
+	events      *webhooks.Service
+	teams       *teams.Service
+	accounts    *accounts.Service
+	domains     *domains.Service
+	pageHosts   *pagehosts.Service
+	images      *images.Service
+	audience    *audience.Service
+	mail        *mail.Service
+	delivery    *delivery.Service
+	broadcasts  *broadcasts.Service
+	signUp      *signup.Service
+	reports     *providerevents.Service
+	retention   *retention.Service
+	requestLog  *requestlog.Service
+	archive     *archive.Service
+	feeds       *feeds.Service
+	automations *automations.Service
+	eraser      *eraser
+	clockWatch  *watch
+	lastSweep   lastSweep
+	changed     base.Signal // the database changed
+	jobs        []cronJob   // all cron jobs
+	cron        *cron.Cron
+	pacing      sync.Mutex // held while cron is stopped or started
 }
 
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
 	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, pageHosts: o.PageHosts, images: o.Images, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, archive: o.Archive, feeds: o.Feeds, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, archive: o.Archive, feeds: o.Feeds, automations: o.Automations, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s
 }

@@ -62,7 +62,7 @@ func (s *Service) Create(ctx context.Context, key *app.Key, in Input) (a app.Aut
 			return err
 		}
 		a.CreatedAt, a.UpdatedAt = tx.Now, tx.Now
-		if err := s.plan(&tx.Reader, &a, flow, tx.Now); err != nil {
+		if err := s.plan(tx, &a, flow); err != nil {
 			return err
 		}
 		if err := tx.InsertAutomation(&a); err != nil {
@@ -183,7 +183,7 @@ func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch Pat
 		}
 		a.UpdatedAt = tx.Now
 		if changesFlow || a.Status != before.Status {
-			if err := s.plan(&tx.Reader, a, flow, tx.Now); err != nil {
+			if err := s.plan(tx, a, flow); err != nil {
 				return err
 			}
 		}
@@ -328,10 +328,4 @@ func sendable(r *db.Reader, teamID, field string, c *automation.SendEmailConfig)
 		return app.Invalid(field+".from", "is required, since the template has no sender")
 	}
 	return nil
-}
-
-// plan sets when the triggers by date and schedule start runs next.
-func (s *Service) plan(r *db.Reader, a *app.Automation, flow *automation.Flow, now time.Time) error {
-	a.NextAt = time.Time{}
-	return nil // the author of the triggers writes this
 }

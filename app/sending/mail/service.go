@@ -26,15 +26,18 @@ type Service struct {
 	MayAccept func(r *db.Reader, teamID string) error
 	// FetchFiles fetches attachments that are given as URLs; nil: they are refused. Set before use.
 	FetchFiles app.FetchFiles
-	events     *webhooks.Service
-	teams      *teams.Service
-	domains    *domains.Service
-	audience   *audience.Service
-	inflight   inflight
-	recent     recentCache
-	tracker    *tracker
-	renders    renders
-	mails      broadcastMails
+	// OnSignal stores an event of a contact for automations, inside the Write of what happened; nil: there are none.
+	// Set before use.
+	OnSignal func(tx *db.Tx, signal app.Signal) error
+	events   *webhooks.Service
+	teams    *teams.Service
+	domains  *domains.Service
+	audience *audience.Service
+	inflight inflight
+	recent   recentCache
+	tracker  *tracker
+	renders  renders
+	mails    broadcastMails
 
 	Templates *Templates
 	Blocks    *Blocks

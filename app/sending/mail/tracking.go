@@ -300,6 +300,9 @@ func (s *Service) record(tx *db.Tx, hits []judgedHit) (map[recentHit]time.Time, 
 
 // recordHit writes the event of a hit, if the timeline has space, and updates last_event.
 func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType, reason string) error {
+	if err := s.signalHit(tx, f, &email, kind); err != nil {
+		return err
+	}
 	if tracking.TimelineFits(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
 			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Domain: email.Domain, Relay: email.Relay, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,

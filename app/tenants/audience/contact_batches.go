@@ -36,9 +36,18 @@ type ContactBatchResult struct {
 // PutContacts creates 1 to app.MaxContactBatch contacts in one Write. conflict decides about items
 // whose address has a contact already, or appears earlier in the batch. A strict batch is written
 // whole, or refused with the error of its first bad item, whose message then begins with
-// "contacts.{index}: ". A permissive batch writes the good items and lists the others. Errors:
-// those of PutContact.
-func (s *Service) PutContacts(ctx context.Context, key *app.Key, items []ContactItem, conflict app.OnConflict, permissive bool) (result *ContactBatchResult, err error) {
+// "contacts.{index}: ". A permissive batch writes the good items and lists the others. No automation
+// starts or continues because of a batch. Errors: those of PutContact.
+func (s *Service) PutContacts(ctx context.Context, key *app.Key, items []ContactItem, conflict app.OnConflict, permissive bool) (*ContactBatchResult, error) {
+	return s.putContacts(ctx, key, items, conflict, permissive, false)
+}
+
+// PutContactsAndTrigger is PutContacts for a batch because of which automations start and continue.
+func (s *Service) PutContactsAndTrigger(ctx context.Context, key *app.Key, items []ContactItem, conflict app.OnConflict, permissive bool) (*ContactBatchResult, error) {
+	return s.putContacts(ctx, key, items, conflict, permissive, true)
+}
+
+func (s *Service) putContacts(ctx context.Context, key *app.Key, items []ContactItem, conflict app.OnConflict, permissive, triggers bool) (result *ContactBatchResult, err error) {
 	if len(items) < 1 || len(items) > app.MaxContactBatch {
 		return nil, app.Errorf(app.CodeValidation, "The body must be an array of 1 to %d contacts", app.MaxContactBatch)
 	}
@@ -51,6 +60,7 @@ func (s *Service) PutContacts(ctx context.Context, key *app.Key, items []Contact
 		if b.w, err = s.NewContactWriter(tx, key.TeamID); err != nil {
 			return err
 		}
+		b.w.Silent = !triggers
 		result, err = b.write(prepared)
 		return err
 	})

@@ -26,8 +26,8 @@ type ContactWriter struct {
 	// Exact: contacts of a set are created exactly as given, as a copy from another Mailer, even if
 	// their address is on the suppression list because it unsubscribed.
 	Exact bool
-	// Triggers: automations start and continue because of what is written. Set before the first contact.
-	Triggers bool
+	// Silent: no automation starts or continues because of what is written.
+	Silent bool
 
 	s            *Service
 	tx           *db.Tx
@@ -216,7 +216,7 @@ func (w *ContactWriter) create(n *app.NewContact, hash app.AddressHash) (id stri
 
 // wrote returns the signals of what was written.
 func (w *ContactWriter) wrote() *signals {
-	w.signals.silent = !w.Triggers
+	w.signals.silent = w.Silent
 	return w.signals
 }
 

@@ -34,7 +34,6 @@ func (s *Service) PutContact(ctx context.Context, key *app.Key, in app.ContactIn
 		if err != nil {
 			return err
 		}
-		w.Triggers = true
 		var status contactStatus
 		if id, status, err = w.PutAndJoin(n, conflict); err != nil {
 			return err

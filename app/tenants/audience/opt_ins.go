@@ -17,7 +17,6 @@ func (s *Service) PutConfirmed(tx *db.Tx, teamID string, n *app.NewContact, agai
 	if err != nil {
 		return c, err
 	}
-	w.Triggers = true
 	known, err := existing(&tx.Reader, teamID, n)
 	if err != nil {
 		return c, err

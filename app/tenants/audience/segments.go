@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"mailer/app"
 	"mailer/app/base"
@@ -103,7 +104,10 @@ func (s *Service) UpdateSegment(ctx context.Context, key *app.Key, id string, p 
 			return err
 		}
 		segment = p.Apply(old)
-		return tx.UpdateSegment(&segment)
+		if err := tx.UpdateSegment(&segment); err != nil || s.OnFilterChange == nil || reflect.DeepEqual(segment.Filter, old.Filter) {
+			return err
+		}
+		return s.OnFilterChange(tx, key.TeamID, id)
 	})
 	return segment, base.Lookup("segment", err)
 }

@@ -38,6 +38,8 @@ type Service struct {
 	OnSignal func(tx *db.Tx, signal app.Signal) error
 	// WatchedSegments returns the segments with a filter for which automations of a team listen; nil: none.
 	WatchedSegments func(r *db.Reader, teamID string) ([]WatchedSegment, error)
+	// OnFilterChange is called inside the Write that changed the filter of a segment; nil: not.
+	OnFilterChange func(tx *db.Tx, teamID, segmentID string) error
 
 	Imports      *Imports
 	Previews     *Previews

@@ -1,7 +1,6 @@
 package audience
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -118,102 +117,57 @@ func (g *signals) joined(contactID string, segments []string) error {
 	return nil
 }
 
-// UpdateContactIn changes a contact as a step of a run, inside a Write. chain names the automations that led to
-// it, with that of the run. A patch never resubscribes: ignored reports that it asked for it, and that the contact
-// opted out. Errors: db.ErrNotFound for the contact; CodeValidation.
-func (s *Service) UpdateContactIn(tx *db.Tx, teamID, contactID string, p app.ContactPatch, chain []string) (ignored bool, err error) {
+// UpdateContactIn changes a contact as a step of a run, inside a Write that read it. chain names the automations that
+// led to the step, with that of the run. The contact is not resubscribed: Unsubscribed false is ignored. Errors:
+// CodeValidation.
+func (s *Service) UpdateContactIn(tx *db.Tx, c *app.Contact, p *app.ContactPatch, chain []string) error {
 	if err := p.Validate(); err != nil {
-		return false, err
+		return err
 	}
-	c, err := tx.Contact(teamID, contactID)
-	if err != nil {
-		return false, err
+	patch := *p
+	if patch.OptsIn() {
+		patch.Unsubscribed = nil
 	}
-	if p.OptsIn() {
-		p.Unsubscribed = nil
-		if ignored, err = s.optedOut(&tx.Reader, &c); err != nil {
-			return false, err
-		}
-	}
-	return ignored, s.patchContact(s.signals(tx, teamID, chain), c, &p, true)
+	return s.patchContact(s.signals(tx, c.TeamID, chain), *c, &patch, true)
 }
 
-// optedOut reports whether a contact or its address unsubscribed from everything.
-func (s *Service) optedOut(r *db.Reader, c *app.Contact) (bool, error) {
-	if c.Unsubscribed {
-		return true, nil
+// AddToSegmentIn adds a contact to a segment as a step of a run, inside a Write that read it. Errors: db.ErrNotFound
+// for the segment.
+func (s *Service) AddToSegmentIn(tx *db.Tx, c *app.Contact, segmentID string, chain []string) error {
+	if _, err := tx.Segment(c.TeamID, segmentID); err != nil {
+		return err
 	}
-	suppression, err := r.SuppressionByAddress(c.TeamID, c.Hash)
-	if errors.Is(err, db.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil && suppression.Origin == app.OriginUnsubscribe, err
+	_, err := s.addToSegment(s.signals(tx, c.TeamID, chain), c, segmentID)
+	return err
 }
 
-// AddToSegmentIn adds a contact to a segment as a step of a run, inside a Write, and reports whether it was not
-// added before. Errors: db.ErrNotFound for the contact, CodeNotFound for the segment.
-func (s *Service) AddToSegmentIn(tx *db.Tx, teamID, contactID, segmentID string, chain []string) (added bool, err error) {
-	c, err := segmentContact(tx, teamID, contactID, segmentID)
+// RemoveFromSegmentIn removes a contact that was added to a segment, as a step of a run, inside a Write that read it.
+// A contact that matches the filter stays in the segment. Errors: db.ErrNotFound for the segment.
+func (s *Service) RemoveFromSegmentIn(tx *db.Tx, c *app.Contact, segmentID string) error {
+	if _, err := tx.Segment(c.TeamID, segmentID); err != nil {
+		return err
+	}
+	_, err := s.removeFromSegment(s.signals(tx, c.TeamID, nil), c, segmentID)
+	return err
+}
+
+// SetTopicIn stores a choice of a contact as a step of a run, inside a Write that read it. An opt-in over an explicit
+// opt-out is ignored and reported. Errors: db.ErrNotFound for the topic.
+func (s *Service) SetTopicIn(tx *db.Tx, c *app.Contact, topicID string, choice app.Subscription, chain []string) (ignored bool, err error) {
+	topic, err := tx.TopicFor(c.TeamID, topicID, c.Hash)
 	if err != nil {
 		return false, err
-	}
-	return s.addToSegment(s.signals(tx, teamID, chain), &c, segmentID)
-}
-
-// RemoveFromSegmentIn removes a contact from a segment as a step of a run, inside a Write, and reports whether it
-// had been added explicitly. A contact that matches the filter stays in the segment. Errors: those of
-// AddToSegmentIn.
-func (s *Service) RemoveFromSegmentIn(tx *db.Tx, teamID, contactID, segmentID string, chain []string) (removed bool, err error) {
-	c, err := segmentContact(tx, teamID, contactID, segmentID)
-	if err != nil {
-		return false, err
-	}
-	return s.removeFromSegment(s.signals(tx, teamID, chain), &c, segmentID)
-}
-
-// segmentContact reads a contact that is to be added to a segment or removed from one. Errors: db.ErrNotFound for the
-// contact, CodeNotFound for the segment.
-func segmentContact(tx *db.Tx, teamID, contactID, segmentID string) (app.Contact, error) {
-	c, err := tx.Contact(teamID, contactID)
-	if err != nil {
-		return c, err
-	}
-	if _, err = tx.Segment(teamID, segmentID); errors.Is(err, db.ErrNotFound) {
-		err = app.NotFound("segment")
-	}
-	return c, err
-}
-
-// SetTopicIn stores a choice of a contact as a step of a run, inside a Write. An opt-in over an explicit opt-out is
-// ignored and reported. Errors: db.ErrNotFound for the contact, CodeNotFound for the topic.
-func (s *Service) SetTopicIn(tx *db.Tx, teamID, contactID, topicID string, choice app.Subscription, chain []string) (ignored bool, err error) {
-	c, err := tx.Contact(teamID, contactID)
-	if err != nil {
-		return false, err
-	}
-	topic, err := tx.TopicFor(teamID, topicID, c.Hash)
-	if errors.Is(err, db.ErrNotFound) {
-		return false, app.NotFound("topic")
-	}
-	if err != nil {
-		return false, fmt.Errorf("look up a choice: %w", err)
 	}
 	if choice == app.OptIn && topic.Explicit && topic.Subscription == app.OptOut {
 		return true, nil
 	}
-	_, err = s.choose(s.signals(tx, teamID, chain), &c, []app.TopicChoice{{ID: topicID, Subscription: choice}})
+	_, err = s.choose(s.signals(tx, c.TeamID, chain), c, []app.TopicChoice{{ID: topicID, Subscription: choice}})
 	return false, err
 }
 
-// DeleteContactIn deletes a contact as a step of a run, inside a Write. An unsubscribed contact stays on the
-// suppression list. Error: db.ErrNotFound.
-func (s *Service) DeleteContactIn(tx *db.Tx, teamID, contactID string) error {
-	c, err := tx.Contact(teamID, contactID)
-	if err != nil {
-		return err
-	}
-	return s.deleteContact(tx, &c)
-}
+// DeleteContactIn deletes a contact as a step of a run, inside a Write that read it. The address of an unsubscribed
+// contact stays on the suppression list.
+func (s *Service) DeleteContactIn(tx *db.Tx, c *app.Contact) error { return s.deleteContact(tx, c) }
 
 // choicesChanged signals changed choices of a contact, and judges the contact.
 func (g *signals) choicesChanged(c *app.Contact, changed []app.TopicChoice) error {
