@@ -26,27 +26,27 @@ type AutomationItem struct {
 type automationDetail struct {
 	Object string `json:"object" enum:"automation"`
 	AutomationItem
-	Steps        []step       `json:"steps"`
-	Connections  []connection `json:"connections"`
-	ReEntry      reEntry      `json:"re_entry"`
-	TopicID      *string      `json:"topic_id" format:"uuid"`
-	ExitOnOptOut bool         `json:"exit_on_opt_out"`
+	Steps        []automationStep       `json:"steps"`
+	Connections  []automationConnection `json:"connections"`
+	ReEntry      reEntry                `json:"re_entry"`
+	TopicID      *string                `json:"topic_id" format:"uuid"`
+	ExitOnOptOut bool                   `json:"exit_on_opt_out"`
 }
 
-type step struct {
+type automationStep struct {
 	Key    string       `json:"key" minLength:"1" maxLength:"100" doc:"Unique in the automation. Runs are moved to a new version by it"`
 	Type   app.StepType `json:"type" enum:"trigger,send_email,delay,wait_for_event,condition,contact_update,contact_delete,add_to_segment,remove_from_segment,set_topic,webhook,split,wait_until,goal"`
 	Config stepConfig   `json:"config"`
 }
 
-type connection struct {
+type automationConnection struct {
 	From string             `json:"from" doc:"The key of a step"`
 	To   string             `json:"to" doc:"The key of the step that follows"`
 	Type app.ConnectionType `json:"type" enum:"default,condition_met,condition_not_met,timeout,event_received"`
 }
 
-// connectionInput is a connection in a body.
-type connectionInput struct {
+// automationConnectionInput is a connection in a body.
+type automationConnectionInput struct {
 	From string             `json:"from" doc:"The key of a step"`
 	To   string             `json:"to" doc:"The key of the step that follows"`
 	Type app.ConnectionType `json:"type,omitempty" enum:"default,condition_met,condition_not_met,timeout,event_received" default:"default"`
@@ -74,24 +74,24 @@ type removedAutomation struct {
 }
 
 type createAutomationRequest struct {
-	Name         string               `json:"name" minLength:"1" maxLength:"200"`
-	Status       app.AutomationStatus `json:"status,omitempty" enum:"enabled,disabled" default:"disabled" doc:"enabled is for owners and admins"`
-	Steps        []step               `json:"steps" minItems:"1" maxItems:"150" doc:"One of them is the trigger"`
-	Connections  []connectionInput    `json:"connections"`
-	ReEntry      *reEntry             `json:"re_entry,omitempty" doc:"Default: once"`
-	TopicID      string               `json:"topic_id,omitempty" format:"uuid" doc:"The topic of all steps that name none"`
-	ExitOnOptOut bool                 `json:"exit_on_opt_out,omitempty" doc:"A mail that is skipped because of an opt-out ends the run"`
+	Name         string                      `json:"name" minLength:"1" maxLength:"200"`
+	Status       app.AutomationStatus        `json:"status,omitempty" enum:"enabled,disabled" default:"disabled" doc:"enabled is for owners and admins"`
+	Steps        []automationStep            `json:"steps" minItems:"1" maxItems:"150" doc:"One of them is the trigger"`
+	Connections  []automationConnectionInput `json:"connections"`
+	ReEntry      *reEntry                    `json:"re_entry,omitempty" doc:"Default: once"`
+	TopicID      string                      `json:"topic_id,omitempty" format:"uuid" doc:"The topic of all steps that name none"`
+	ExitOnOptOut bool                        `json:"exit_on_opt_out,omitempty" doc:"A mail that is skipped because of an opt-out ends the run"`
 }
 
 type updateAutomationRequest struct {
-	Name         string               `json:"name,omitempty" minLength:"1" maxLength:"200"`
-	Status       app.AutomationStatus `json:"status,omitempty" enum:"enabled,disabled"`
-	Steps        []step               `json:"steps,omitempty" minItems:"1" maxItems:"150" doc:"Replaces all; only with connections"`
-	Connections  *[]connectionInput   `json:"connections,omitempty" doc:"Replaces all; only with steps"`
-	ReEntry      *reEntry             `json:"re_entry,omitempty"`
-	TopicID      rest.Change[string]  `json:"topic_id,omitempty" format:"uuid" doc:"null: none"`
-	ExitOnOptOut *bool                `json:"exit_on_opt_out,omitempty"`
-	MoveRuns     bool                 `json:"move_runs,omitempty" doc:"Move open runs to the new version, by the key of the step at which they are"`
+	Name         string                       `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Status       app.AutomationStatus         `json:"status,omitempty" enum:"enabled,disabled"`
+	Steps        []automationStep             `json:"steps,omitempty" minItems:"1" maxItems:"150" doc:"Replaces all; only with connections"`
+	Connections  *[]automationConnectionInput `json:"connections,omitempty" doc:"Replaces all; only with steps"`
+	ReEntry      *reEntry                     `json:"re_entry,omitempty"`
+	TopicID      rest.Change[string]          `json:"topic_id,omitempty" format:"uuid" doc:"null: none"`
+	ExitOnOptOut *bool                        `json:"exit_on_opt_out,omitempty"`
+	MoveRuns     bool                         `json:"move_runs,omitempty" doc:"Move open runs to the new version, by the key of the step at which they are"`
 }
 
 // AutomationPath is the path parameter of one automation.
@@ -206,7 +206,7 @@ func (r Routes) list(ctx context.Context, key *app.Key, in *automationListInput)
 }
 
 // stepsOf converts the steps of a body; not nil.
-func stepsOf(steps []step) []app.AutomationStep {
+func stepsOf(steps []automationStep) []app.AutomationStep {
 	out := make([]app.AutomationStep, len(steps))
 	for i := range steps {
 		out[i] = app.AutomationStep{Key: steps[i].Key, Type: steps[i].Type, Config: steps[i].Config.value()}
@@ -214,7 +214,7 @@ func stepsOf(steps []step) []app.AutomationStep {
 	return out
 }
 
-func connectionsOf(connections []connectionInput) []app.AutomationConnection {
+func connectionsOf(connections []automationConnectionInput) []app.AutomationConnection {
 	out := make([]app.AutomationConnection, len(connections))
 	for i, c := range connections {
 		out[i] = app.AutomationConnection(c)
@@ -230,20 +230,20 @@ func newAutomationItem(a *app.Automation) AutomationItem {
 func newAutomationRef(a *app.Automation) automationRef { return automationRef{"automation", a.ID} }
 
 func newAutomationDetail(a *app.Automation) automationDetail {
-	out := automationDetail{Object: "automation", AutomationItem: newAutomationItem(a), Steps: make([]step, len(a.Flow.Steps)), Connections: make([]connection, len(a.Flow.Connections)),
+	out := automationDetail{Object: "automation", AutomationItem: newAutomationItem(a), Steps: make([]automationStep, len(a.Flow.Steps)), Connections: make([]automationConnection, len(a.Flow.Connections)),
 		ReEntry: reEntry(a.Flow.ReEntry), TopicID: base.TextOrNull(a.Flow.TopicID), ExitOnOptOut: a.Flow.ExitOnOptOut}
 	for i, s := range a.Flow.Steps {
 		config := rawObject(s.Config)
 		if config == nil {
 			config = rawObject("{}")
 		}
-		out.Steps[i] = step{Key: s.Key, Type: s.Type, Config: stepConfig{config}}
+		out.Steps[i] = automationStep{Key: s.Key, Type: s.Type, Config: stepConfig{config}}
 	}
 	for i, c := range a.Flow.Connections {
 		if c.Type == "" {
 			c.Type = app.ConnectDefault
 		}
-		out.Connections[i] = connection(c)
+		out.Connections[i] = automationConnection(c)
 	}
 	if out.ReEntry.Mode == "" {
 		out.ReEntry.Mode = app.ReEnterOnce

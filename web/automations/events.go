@@ -11,8 +11,8 @@ import (
 	"mailer/web/shapes"
 )
 
-// EventItem is a custom event in a list.
-type EventItem struct {
+// CustomEventItem is a custom event in a list.
+type CustomEventItem struct {
 	ID        string      `json:"id" format:"uuid"`
 	Name      string      `json:"name"`
 	Schema    eventSchema `json:"schema"`
@@ -20,33 +20,33 @@ type EventItem struct {
 	UpdatedAt *string     `json:"updated_at" format:"date-time" doc:"null: never changed"`
 }
 
-type eventRecord struct {
+type customEventRecord struct {
 	Object string `json:"object" enum:"event"`
-	EventItem
+	CustomEventItem
 }
 
-type eventRef struct {
+type customEventRef struct {
 	Object string `json:"object" enum:"event"`
 	ID     string `json:"id" format:"uuid"`
 }
 
-type removedEvent struct {
+type removedCustomEvent struct {
 	Object  string `json:"object" enum:"event"`
 	ID      string `json:"id" format:"uuid"`
 	Deleted bool   `json:"deleted" enum:"true"`
 }
 
-type sentEvent struct {
+type sentCustomEvent struct {
 	Object string `json:"object" enum:"event"`
 	Event  string `json:"event" doc:"Its name"`
 }
 
-type createEventRequest struct {
+type createCustomEventRequest struct {
 	Name   string      `json:"name" minLength:"1" maxLength:"100" doc:"Unique in the team; resend: and mailer: are reserved beginnings"`
 	Schema eventSchema `json:"schema,omitempty"`
 }
 
-type updateEventRequest struct {
+type updateCustomEventRequest struct {
 	Schema rest.Change[eventSchema] `json:"schema" doc:"Replaces all; null: any payload"`
 }
 
@@ -66,7 +66,7 @@ type EventPath struct {
 // Resource implements rest.ResourcePath.
 func (p *EventPath) Resource() (kind string, id *string) { return "", &p.ID }
 
-type sentEventOutput struct{ Body sentEvent }
+type sentEventOutput struct{ Body sentCustomEvent }
 
 var eventTags = []string{"Events"}
 
@@ -84,7 +84,7 @@ func (r EventRoutes) Add(h *rest.Handler) {
 		OperationID: "list-events", Method: http.MethodGet, Path: "/events",
 		Summary: "List declared custom events, newest first", Tags: eventTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, rest.List(r.Service.ListEvents, newEventItem))
+	}, rest.List(r.Service.ListEvents, newCustomEventItem))
 	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "send-event", Method: http.MethodPost, Path: "/events/send", DefaultStatus: http.StatusAccepted,
 		Summary: "Send a custom event of a contact, which starts and continues automations", Tags: eventTags,
@@ -94,7 +94,7 @@ func (r EventRoutes) Add(h *rest.Handler) {
 		OperationID: "get-event", Method: http.MethodGet, Path: "/events/{id}",
 		Summary: "Get a custom event by id or name", Tags: eventTags,
 		Errors: []int{http.StatusNotFound},
-	}, rest.Get[*EventPath](r.Service.GetEvent, newEventRecord))
+	}, rest.Get[*EventPath](r.Service.GetEvent, newCustomEventRecord))
 	rest.RegisterBody(h, rest.Route{IDOf: r.eventID}, openapi.Operation{
 		OperationID: "update-event", Method: http.MethodPatch, Path: "/events/{id}",
 		Summary: "Change the schema of a custom event", Tags: eventTags,
@@ -113,19 +113,19 @@ func (r EventRoutes) eventID(ctx context.Context, key *app.Key, name string) (st
 	return e.ID, err
 }
 
-func (r EventRoutes) create(ctx context.Context, key *app.Key, _ *struct{}, b *createEventRequest) (*rest.Output[eventRef], error) {
-	return rest.Answer(newEventRef)(r.Service.CreateEvent(ctx, key, b.Name, b.Schema))
+func (r EventRoutes) create(ctx context.Context, key *app.Key, _ *struct{}, b *createCustomEventRequest) (*rest.Output[customEventRef], error) {
+	return rest.Answer(newCustomEventRef)(r.Service.CreateEvent(ctx, key, b.Name, b.Schema))
 }
 
-func (r EventRoutes) update(ctx context.Context, key *app.Key, in *EventPath, b *updateEventRequest) (*rest.Output[eventRef], error) {
+func (r EventRoutes) update(ctx context.Context, key *app.Key, in *EventPath, b *updateCustomEventRequest) (*rest.Output[customEventRef], error) {
 	if !b.Schema.Set {
 		return nil, app.Invalid("schema", "is required")
 	}
-	return rest.Answer(newEventRef)(r.Service.UpdateEvent(ctx, key, in.ID, b.Schema.Value))
+	return rest.Answer(newCustomEventRef)(r.Service.UpdateEvent(ctx, key, in.ID, b.Schema.Value))
 }
 
-func (r EventRoutes) delete(ctx context.Context, key *app.Key, in *EventPath) (*rest.Output[removedEvent], error) {
-	return rest.Answer(func(e *app.CustomEvent) removedEvent { return removedEvent{"event", e.ID, true} })(r.Service.DeleteEvent(ctx, key, in.ID))
+func (r EventRoutes) delete(ctx context.Context, key *app.Key, in *EventPath) (*rest.Output[removedCustomEvent], error) {
+	return rest.Answer(func(e *app.CustomEvent) removedCustomEvent { return removedCustomEvent{"event", e.ID, true} })(r.Service.DeleteEvent(ctx, key, in.ID))
 }
 
 func (r EventRoutes) send(ctx context.Context, key *app.Key, in *shapes.IdempotencyHeader, b *sendEventRequest) (*sentEventOutput, error) {
@@ -137,13 +137,15 @@ func (r EventRoutes) send(ctx context.Context, key *app.Key, in *shapes.Idempote
 	if err != nil {
 		return nil, err
 	}
-	return &sentEventOutput{sentEvent{"event", name}}, nil
+	return &sentEventOutput{sentCustomEvent{"event", name}}, nil
 }
 
-func newEventItem(e *app.CustomEvent) EventItem {
-	return EventItem{ID: e.ID, Name: e.Name, Schema: e.Schema, CreatedAt: app.FormatTime(e.CreatedAt), UpdatedAt: app.FormatTimePtr(e.UpdatedAt)}
+func newCustomEventItem(e *app.CustomEvent) CustomEventItem {
+	return CustomEventItem{ID: e.ID, Name: e.Name, Schema: e.Schema, CreatedAt: app.FormatTime(e.CreatedAt), UpdatedAt: app.FormatTimePtr(e.UpdatedAt)}
 }
 
-func newEventRecord(e *app.CustomEvent) eventRecord { return eventRecord{"event", newEventItem(e)} }
+func newCustomEventRecord(e *app.CustomEvent) customEventRecord {
+	return customEventRecord{"event", newCustomEventItem(e)}
+}
 
-func newEventRef(e *app.CustomEvent) eventRef { return eventRef{"event", e.ID} }
+func newCustomEventRef(e *app.CustomEvent) customEventRef { return customEventRef{"event", e.ID} }

@@ -13,8 +13,8 @@ import (
 	"mailer/web/rest/openapi"
 )
 
-// RunItem is a run in a list.
-type RunItem struct {
+// AutomationRunItem is a run in a list.
+type AutomationRunItem struct {
 	ID          string        `json:"id" format:"uuid"`
 	Status      app.RunStatus `json:"status" enum:"running,completed,failed,cancelled"`
 	ContactID   string        `json:"contact_id" format:"uuid"`
@@ -28,15 +28,15 @@ type RunItem struct {
 	CreatedAt   string        `json:"created_at" format:"date-time" doc:"When the event arrived that started the run"`
 }
 
-// runDetail is the answer to GET of a run.
-type runDetail struct {
+// automationRunDetail is the answer to GET of a run.
+type automationRunDetail struct {
 	Object string `json:"object" enum:"automation_run"`
-	RunItem
-	AutomationID string    `json:"automation_id" format:"uuid"`
-	Steps        []runStep `json:"steps" doc:"The steps that the run reached, in their order"`
+	AutomationRunItem
+	AutomationID string              `json:"automation_id" format:"uuid"`
+	Steps        []automationRunStep `json:"steps" doc:"The steps that the run reached, in their order"`
 }
 
-type runStep struct {
+type automationRunStep struct {
 	Key         string         `json:"key"`
 	Type        app.StepType   `json:"type" enum:"trigger,send_email,delay,wait_for_event,condition,contact_update,contact_delete,add_to_segment,remove_from_segment,set_topic,webhook,split,wait_until,goal"`
 	Status      app.StepStatus `json:"status" enum:"pending,running,completed,failed,skipped,waiting"`
@@ -81,14 +81,14 @@ func (r Routes) addRuns(h *rest.Handler) {
 	}, r.getRun)
 }
 
-func (r Routes) listRuns(ctx context.Context, key *app.Key, in *runListInput) (*rest.ListOutput[RunItem], error) {
+func (r Routes) listRuns(ctx context.Context, key *app.Key, in *runListInput) (*rest.ListOutput[AutomationRunItem], error) {
 	statuses, err := runStatuses(in.Status)
 	if err != nil {
 		return nil, err
 	}
 	return rest.ListOf[*runListInput](func(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.Run, bool, error) {
 		return r.Service.ListRuns(ctx, key, id, statuses, page)
-	}, newRunItem)(ctx, key, in)
+	}, newAutomationRunItem)(ctx, key, in)
 }
 
 // runStatuses returns the statuses of a text, each once. Errors: CodeValidation.
@@ -108,21 +108,21 @@ func runStatuses(text string) (out []app.RunStatus, err error) {
 	return out, nil
 }
 
-func (r Routes) getRun(ctx context.Context, key *app.Key, in *RunPath) (*rest.Output[runDetail], error) {
+func (r Routes) getRun(ctx context.Context, key *app.Key, in *RunPath) (*rest.Output[automationRunDetail], error) {
 	return rest.Answer(newRunDetail)(r.Service.GetRun(ctx, key, in.AutomationID, in.ID))
 }
 
-func newRunItem(r *app.Run) RunItem {
-	return RunItem{ID: r.ID, Status: r.Status, ContactID: r.ContactID, Version: r.Version, Step: r.StepKey, DueAt: app.FormatTimePtr(r.DueAt),
+func newAutomationRunItem(r *app.Run) AutomationRunItem {
+	return AutomationRunItem{ID: r.ID, Status: r.Status, ContactID: r.ContactID, Version: r.Version, Step: r.StepKey, DueAt: app.FormatTimePtr(r.DueAt),
 		Reason: base.TextOrNull(r.Reason.Sentence()), Held: base.TextOrNull(string(r.Held)),
 		StartedAt: app.FormatTimePtr(r.StartedAt), CompletedAt: app.FormatTimePtr(r.CompletedAt), CreatedAt: app.FormatTime(r.CreatedAt)}
 }
 
-func newRunDetail(r *automations.RunDetail) runDetail {
-	out := runDetail{Object: "automation_run", RunItem: newRunItem(&r.Run), AutomationID: r.AutomationID, Steps: make([]runStep, len(r.Steps))}
+func newRunDetail(r *automations.RunDetail) automationRunDetail {
+	out := automationRunDetail{Object: "automation_run", AutomationRunItem: newAutomationRunItem(&r.Run), AutomationID: r.AutomationID, Steps: make([]automationRunStep, len(r.Steps))}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		out.Steps[i] = runStep{Key: s.Key, Type: s.Type, Status: s.Status, StartedAt: app.FormatTimePtr(s.StartedAt), CompletedAt: app.FormatTimePtr(s.CompletedAt),
+		out.Steps[i] = automationRunStep{Key: s.Key, Type: s.Type, Status: s.Status, StartedAt: app.FormatTimePtr(s.StartedAt), CompletedAt: app.FormatTimePtr(s.CompletedAt),
 			Output: rawObject(s.Output), Error: rawObject(s.Error), CreatedAt: app.FormatTime(s.StartedAt)}
 	}
 	return out
