@@ -243,11 +243,12 @@ func (s *Service) Delete(ctx context.Context, key *app.Key, id string) error {
 		if err := tx.DeleteAutomation(key.TeamID, id); err != nil {
 			return err
 		}
+		before := audited(&a)
 		a.Status = app.AutomationDisabled
 		if err := tx.SetListeners(&a, "", nil); err != nil {
 			return err
 		}
-		return base.Audit(ctx, tx, key.TeamID, "automation.delete", id, audited(&a), nil)
+		return base.Audit(ctx, tx, key.TeamID, "automation.delete", id, before, nil)
 	})
 	if err == nil {
 		err = s.cancelRuns(ctx, &app.Automation{ID: id, TeamID: key.TeamID}, app.ReasonAutomationDeleted)
