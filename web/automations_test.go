@@ -215,7 +215,7 @@ func TestAutomationRoles(t *testing.T) {
 	for _, route := range []string{"POST /events", "GET /events", "POST /events/send", "GET /events/e", "PATCH /events/e", "DELETE /events/e", "POST /automations", "GET /automations", "GET /automations/" + draft,
 		"PATCH /automations/" + draft, "DELETE /automations/" + draft, "POST /automations/" + draft + "/duplicate", "POST /automations/" + draft + "/stop", "GET /automations/" + draft + "/runs", "GET /automations/" + draft + "/runs/" + draft} {
 		method, target, _ := strings.Cut(route, " ")
-		wantError(t, a.as(sending, method, target, `{}`), 401, app.CodeRestrictedAPIKey)
+		wantError(t, a.as(sending, method, target, `{}`), 403, app.CodeRestrictedAPIKey)
 	}
 }
 
@@ -364,7 +364,7 @@ func TestSendEventOnce(t *testing.T) {
 	a.contact("ann@example.org")
 	a.automation(201, "POST", "/automations", enabledFlow)
 	send := func(body, key string) *httptest.ResponseRecorder {
-		return a.as(a.full, "POST", "/events/send", body, "Idempotency-Key", key)
+		return a.as(a.full, "POST", "/events/send", body, "Idempotency-Key: "+key)
 	}
 	const body = `{"event":"user.created","email":"ann@example.org","payload":{"n":1}}`
 	for range 3 {

@@ -146,6 +146,7 @@ var documentedTexts = []string{
 	fmt.Sprintf("the link, which works for %d days", app.OptInLinkFor/day),
 	fmt.Sprintf("The last %d broadcasts to the topic", archive.MaxListed),
 	fmt.Sprintf("The last %d, newest first", archive.MaxListed),
+	"at most 100 are listed", // maxNotMoved of app/sending/automations
 	fmt.Sprintf("of at most %d bytes. Those that the schema", app.MaxEventPayload),
 	fmt.Sprintf("The first %d rejected rows", contactfile.MaxErrorsShown),
 }

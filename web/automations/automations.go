@@ -63,6 +63,18 @@ type automationRef struct {
 	ID     string `json:"id" format:"uuid"`
 }
 
+// changedAutomation is the answer to PATCH of an automation.
+type changedAutomation struct {
+	automationRef
+	Moved    *int64        `json:"moved,omitempty" doc:"With move_runs: how many open runs continue on the new version"`
+	NotMoved *[]unmovedRun `json:"not_moved,omitempty" doc:"With move_runs: runs that stay on their version, because their step does not exist in the new one; at most 100 are listed"`
+}
+
+type unmovedRun struct {
+	RunID string `json:"run_id" format:"uuid"`
+	Step  string `json:"step" doc:"The key of the step at which the run is"`
+}
+
 type stoppedAutomation struct {
 	automationRef
 	Status app.AutomationStatus `json:"status" enum:"disabled"`
@@ -168,7 +180,7 @@ func (r Routes) create(ctx context.Context, key *app.Key, _ *struct{}, b *create
 	return rest.Answer(newAutomationRef)(r.Service.Create(ctx, key, in))
 }
 
-func (r Routes) update(ctx context.Context, key *app.Key, in *AutomationPath, b *updateAutomationRequest) (*rest.Output[automationRef], error) {
+func (r Routes) update(ctx context.Context, key *app.Key, in *AutomationPath, b *updateAutomationRequest) (*rest.Output[changedAutomation], error) {
 	patch := automations.Patch{MoveRuns: b.MoveRuns}
 	switch {
 	case b.Steps != nil && b.Connections == nil:
@@ -191,7 +203,19 @@ func (r Routes) update(ctx context.Context, key *app.Key, in *AutomationPath, b 
 			patch.Settings.TopicID = &b.TopicID.Value
 		}
 	}
-	return rest.Answer(newAutomationRef)(r.Service.Update(ctx, key, in.ID, patch))
+	u, err := r.Service.Update(ctx, key, in.ID, patch)
+	if err != nil {
+		return nil, err
+	}
+	out := changedAutomation{automationRef: newAutomationRef(&u.Automation)}
+	if b.MoveRuns {
+		stay := make([]unmovedRun, len(u.NotMoved))
+		for i, run := range u.NotMoved {
+			stay[i] = unmovedRun{run.RunID, run.StepKey}
+		}
+		out.Moved, out.NotMoved = &u.Moved, &stay
+	}
+	return &rest.Output[changedAutomation]{Body: out}, nil
 }
 
 func (r Routes) list(ctx context.Context, key *app.Key, in *automationListInput) (*rest.ListOutput[AutomationItem], error) {

@@ -68,8 +68,6 @@ func (p *EventPath) Resource() (kind string, id *string) { return "", &p.ID }
 
 type sentEventOutput struct{ Body sentCustomEvent }
 
-var eventTags = []string{"Events"}
-
 // EventRoutes are the routes of custom events.
 type EventRoutes struct{ Service *automations.Service }
 
@@ -77,32 +75,32 @@ type EventRoutes struct{ Service *automations.Service }
 func (r EventRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "create-event", Method: http.MethodPost, Path: "/events", DefaultStatus: http.StatusCreated,
-		Summary: "Declare a custom event, with the types of its payload", Tags: eventTags,
+		Summary: "Declare a custom event, with the types of its payload", Tags: automationTags,
 		Errors: []int{http.StatusConflict},
 	}, r.create)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-events", Method: http.MethodGet, Path: "/events",
-		Summary: "List declared custom events, newest first", Tags: eventTags,
+		Summary: "List declared custom events, newest first", Tags: automationTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.Service.ListEvents, newCustomEventItem))
 	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "send-event", Method: http.MethodPost, Path: "/events/send", DefaultStatus: http.StatusAccepted,
-		Summary: "Send a custom event of a contact, which starts and continues automations", Tags: eventTags,
+		Summary: "Send a custom event of a contact, which starts and continues automations", Tags: automationTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.send)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-event", Method: http.MethodGet, Path: "/events/{id}",
-		Summary: "Get a custom event by id or name", Tags: eventTags,
+		Summary: "Get a custom event by id or name", Tags: automationTags,
 		Errors: []int{http.StatusNotFound},
 	}, rest.Get[*EventPath](r.Service.GetEvent, newCustomEventRecord))
 	rest.RegisterBody(h, rest.Route{IDOf: r.eventID}, openapi.Operation{
 		OperationID: "update-event", Method: http.MethodPatch, Path: "/events/{id}",
-		Summary: "Change the schema of a custom event", Tags: eventTags,
+		Summary: "Change the schema of a custom event", Tags: automationTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.update)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-event", Method: http.MethodDelete, Path: "/events/{id}",
-		Summary: "Delete the declaration of a custom event. Automations go on listening for its name", Tags: eventTags,
+		Summary: "Delete the declaration of a custom event. Automations go on listening for its name", Tags: automationTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.delete)
 }
