@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/server"
 	"mailer/db"
 )
 
@@ -184,6 +185,26 @@ func TestAutomationsOfPHP(t *testing.T) {
 	}
 	a.contact("ann@example.org")
 	a.event(202, "POST", "/events/send", `{"event":"e","email":"ann@example.org","payload":[]}`)
+}
+
+// Only --compat resend knows the events of mail by Resend's names.
+func TestAutomationsWithEventsOfResend(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []app.Compat{app.CompatStrict, app.CompatResend} {
+		a := newAudienceWith(t, func(cfg *server.Config) { cfg.Compat = mode })
+		body := func(event string) string {
+			return `{"name":"A","steps":[` + startStep + `,{"key":"opened","type":"wait_for_event","config":{"event_name":"` + event + `","timeout":"3 days"}}],"connections":[{"from":"start","to":"opened"}]}`
+		}
+		wantError(t, a.call("POST", "/automations", body("resend:email.bounced")), 422, app.CodeValidation, "`steps[1].config.event_name`")
+		if mode == app.CompatStrict {
+			wantError(t, a.call("POST", "/automations", body("resend:email.opened")), 422, app.CodeValidation, "`steps[1].config.event_name`")
+			continue
+		}
+		made := a.automation(201, "POST", "/automations", body("resend:email.opened"))
+		if got := a.automation(200, "GET", "/automations/"+made.ID, ""); got.Steps[1].Config["event_name"] != "mailer:email.opened" || got.Steps[1].Config["timeout"] != "3 days" {
+			t.Errorf("%+v", got.Steps)
+		}
+	}
 }
 
 // Members prepare automations, owners and admins decide what runs.

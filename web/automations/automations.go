@@ -4,6 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/sending/automations"
@@ -169,7 +172,7 @@ func (r Routes) Add(h *rest.Handler) {
 const maxBody = 2 * app.MaxAutomationSize
 
 func (r Routes) create(ctx context.Context, key *app.Key, _ *struct{}, b *createAutomationRequest) (*rest.Output[automationRef], error) {
-	in := automations.Input{Name: b.Name, Status: b.Status, Flow: app.AutomationFlow{Steps: stepsOf(b.Steps), Connections: connectionsOf(b.Connections),
+	in := automations.Input{Name: b.Name, Status: b.Status, Flow: app.AutomationFlow{Steps: r.stepsOf(b.Steps), Connections: connectionsOf(b.Connections),
 		AutomationSettings: app.AutomationSettings{TopicID: b.TopicID, ExitOnOptOut: b.ExitOnOptOut}}}
 	if b.Connections == nil {
 		return nil, app.Invalid("connections", "is required")
@@ -195,7 +198,7 @@ func (r Routes) update(ctx context.Context, key *app.Key, in *AutomationPath, b 
 		patch.Status = &b.Status
 	}
 	if b.Steps != nil {
-		patch.Steps, patch.Connections = stepsOf(b.Steps), connectionsOf(*b.Connections)
+		patch.Steps, patch.Connections = r.stepsOf(b.Steps), connectionsOf(*b.Connections)
 	}
 	if b.ReEntry != nil || b.TopicID.Set || b.ExitOnOptOut != nil {
 		patch.Settings = &automations.SettingsPatch{ReEntry: (*app.ReEntry)(b.ReEntry), ExitOnOptOut: b.ExitOnOptOut}
@@ -230,12 +233,34 @@ func (r Routes) list(ctx context.Context, key *app.Key, in *automationListInput)
 }
 
 // stepsOf converts the steps of a body; not nil.
-func stepsOf(steps []automationStep) []app.AutomationStep {
+func (r Routes) stepsOf(steps []automationStep) []app.AutomationStep {
 	out := make([]app.AutomationStep, len(steps))
 	for i := range steps {
 		out[i] = app.AutomationStep{Key: steps[i].Key, Type: steps[i].Type, Config: steps[i].Config.value()}
+		if r.Service.Compat() == app.CompatResend {
+			out[i].Config = withOwnEvent(out[i].Type, out[i].Config)
+		}
 	}
 	return out
+}
+
+// resendEvents are the events of mail by the names that Resend gives them.
+var resendEvents = map[string]string{"resend:email.opened": app.TriggerEmailOpened, "resend:email.clicked": app.TriggerEmailClicked}
+
+// withOwnEvent returns the configuration of a step with the name that this service has for an event of
+// Resend. Another configuration is returned as it is.
+func withOwnEvent(kind app.StepType, config jsontext.Value) jsontext.Value {
+	var members map[string]jsontext.Value
+	var name string
+	if kind != app.StepTrigger && kind != app.StepWaitForEvent || json.Unmarshal(config, &members) != nil || json.Unmarshal(members["event_name"], &name) != nil || resendEvents[name] == "" {
+		return config
+	}
+	members["event_name"] = jsontext.Value(`"` + resendEvents[name] + `"`)
+	changed, err := json.Marshal(members, json.Deterministic(true))
+	if err != nil {
+		return config // not possible for what was decoded
+	}
+	return changed
 }
 
 func connectionsOf(connections []automationConnectionInput) []app.AutomationConnection {
