@@ -23,7 +23,7 @@ func (c *Store) automations() *cobra.Command {
 
 func (c *Store) automationsList() *cobra.Command {
 	var status string
-	cmd := newCommand("list", "List the automations of a team, newest first", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("list", "List automations, newest first", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		chosen := app.AutomationStatus(status)
 		if !slices.Contains([]app.AutomationStatus{"", app.AutomationEnabled, app.AutomationDisabled}, chosen) {
 			return fmt.Errorf("--status must be enabled or disabled, is %q", status)
@@ -125,7 +125,7 @@ func (c *Store) events() *cobra.Command {
 }
 
 func (c *Store) eventsList() *cobra.Command {
-	cmd := newCommand("list", "List the declared custom events of a team, newest first", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("list", "List declared custom events, newest first", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			all, err := allPages(func(page app.Page) ([]app.CustomEvent, bool, error) {
 				return e.Automations.ListEvents(ctx, byOperator(&team), page)
