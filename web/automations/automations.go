@@ -18,7 +18,7 @@ import (
 type AutomationItem struct {
 	ID        string               `json:"id" format:"uuid"`
 	Name      string               `json:"name"`
-	Status    app.AutomationStatus `json:"status" enum:"enabled,disabled" doc:"disabled starts no runs; open runs go on"`
+	Status    app.AutomationStatus `json:"status" enum:"enabled,disabled" doc:"disabled starts no runs; open runs continue"`
 	Version   int64                `json:"version" doc:"Counts the changes of the flow. A run stays on its version"`
 	Held      *string              `json:"held" doc:"imported or restored: starts by date and schedule wait until the automation is enabled again; null: they do not"`
 	CreatedAt string               `json:"created_at" format:"date-time"`

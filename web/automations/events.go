@@ -100,7 +100,7 @@ func (r EventRoutes) Add(h *rest.Handler) {
 	}, r.update)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-event", Method: http.MethodDelete, Path: "/events/{id}",
-		Summary: "Delete the declaration of a custom event. Automations go on listening for its name", Tags: automationTags,
+		Summary: "Delete the declaration of a custom event. Automations still listen for its name", Tags: automationTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.delete)
 }
