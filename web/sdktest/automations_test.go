@@ -179,7 +179,7 @@ func goV3ClientAutomations(t *testing.T, mode compat) {
 		whole, err := c.Automations.GetRun(made.Id, run)
 		must(t, err)
 		last := whole.Steps[len(whole.Steps)-1]
-		return whole.Status == "running" && whole.CompletedAt == nil && last.Key == "paid" && last.Status == "waiting" && last.Output == nil, fmt.Sprint(whole)
+		return whole.Status == "running" && whole.CompletedAt == nil && last.Key == "paid" && last.Status == "waiting" && last.CompletedAt == nil, fmt.Sprint(whole)
 	})
 	limit := 1
 	none, err := c.Automations.ListRunsWithContext(t.Context(), made.Id, &resendv3.ListAutomationRunsOptions{Status: []string{resendv3.AutomationRunStatusFailed, resendv3.AutomationRunStatusCompleted}, Limit: &limit})
@@ -259,7 +259,7 @@ func resendCommandLineAutomations(t *testing.T, mode compat) {
 	template := welcomeTemplate(t, client{w.in.url, w.key})
 	var made, got, list, changed, copied, stopped, removed automationThing
 	call(&made, "automations", "create", "--name", "Welcome", "--connections", `[{"from":"start","to":"mail"},{"from":"mail","to":"wait"}]`, "--steps",
-		`[{"key":"start","type":"trigger","config":{"event_name":"user.created"}},{"key":"mail","type":"send_email","config":{"subject":"Welcome","template":{"id":"`+template+`","variables":{"PLAN":{"var":"event.plan"}}}}},
+		`[{"key":"start","type":"trigger","config":{"eventName":"user.created"}},{"key":"mail","type":"send_email","config":{"subject":"Welcome","template":{"id":"`+template+`","variables":{"PLAN":{"var":"event.plan"}}}}},
 		{"key":"wait","type":"delay","config":{"duration":"30 minutes"}}]`)
 	call(&changed, "automations", "update", made.ID, "--status", "enabled")
 	call(&got, "automations", "get", made.ID)
