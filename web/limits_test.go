@@ -81,6 +81,17 @@ var documentedLimits = map[string]int{
 	"forms fields maxItems":                      app.MaxFormFields,
 	"forms allowed_origins maxItems":             app.MaxFormOrigins,
 	"forms redirect_url maxLength":               app.MaxFormURL,
+	"automations name maxLength":                 app.MaxAutomationName,
+	"automations steps maxItems":                 app.MaxAutomationSteps,
+	"AutomationStep key maxLength":               app.MaxStepKey,
+	"AutomationStepRequest key maxLength":        app.MaxStepKey,
+	"ReEntry days maximum":                       app.MaxDelayDays,
+	"ReEntryRequest days maximum":                app.MaxDelayDays,
+	"events name maxLength":                      app.MaxEventName,
+	"events event maxLength":                     app.MaxEventName,
+	"events schema maxProperties":                app.MaxEventFields,
+	"CustomEventItem schema maxProperties":       app.MaxEventFields,
+	"CustomEventRecord schema maxProperties":     app.MaxEventFields,
 	"FormFieldRequest label maxLength":           app.MaxFormLabel,
 	"FormField label maxLength":                  app.MaxFormLabel,
 	"templates alias maxLength":                  app.MaxTemplateAlias,
@@ -135,6 +146,8 @@ var documentedTexts = []string{
 	fmt.Sprintf("the link, which works for %d days", app.OptInLinkFor/day),
 	fmt.Sprintf("The last %d broadcasts to the topic", archive.MaxListed),
 	fmt.Sprintf("The last %d, newest first", archive.MaxListed),
+	"at most 100 are listed", // maxNotMoved of app/sending/automations
+	fmt.Sprintf("of at most %d bytes. Those that the schema", app.MaxEventPayload),
 	fmt.Sprintf("The first %d rejected rows", contactfile.MaxErrorsShown),
 }
 

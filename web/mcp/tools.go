@@ -117,7 +117,7 @@ func newTool(h *rest.Handler, o *rest.Operation) *tool {
 // definition returns the tool for the protocol's list.
 func (t *tool) definition() *sdk.Tool {
 	verb, _, _ := strings.Cut(t.name, "_")
-	destructive := verb == "delete" || verb == "remove" || verb == "drop"
+	destructive := verb == "delete" || verb == "remove" || verb == "drop" || verb == "stop"
 	notes := &sdk.ToolAnnotations{ReadOnlyHint: t.operation.Method == http.MethodGet, IdempotentHint: destructive}
 	if !notes.ReadOnlyHint {
 		notes.DestructiveHint = &destructive
