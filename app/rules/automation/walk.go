@@ -89,7 +89,9 @@ func Walk(flow *Flow, in WalkInput) Path {
 			return w.path
 		}
 		w.last().CompletedAt = w.now
-		s = flow.Next(s, by)
+		if s = flow.Next(s, by); s != nil && w.path.Status == app.RunRunning {
+			w.checkSegments()
+		}
 	}
 	if w.path.Status == app.RunRunning {
 		w.path.Status = app.RunCompleted
@@ -137,8 +139,14 @@ func (w *walk) execute(s *Step) (by app.ConnectionType, waits bool) {
 		}
 	}
 	switch c := s.Config.(type) {
+	case *TriggerConfig:
+		w.last().Output = object("event", c.EventName)
 	case *SendEmailConfig:
 		w.send(s, c)
+	case *GoalConfig:
+		w.last().Output = object("met", false)
+	case *WebhookConfig:
+		w.last().Output = object("webhook_id", c.WebhookID, "type", c.Type)
 	case *DelayConfig:
 		d, err := ParseDuration(c.Duration)
 		if err != nil {
@@ -215,8 +223,10 @@ func (w *walk) await(s *Step, c *WaitForEventConfig) (by app.ConnectionType, wai
 		v.Event = e.Payload
 		if e.Name == c.EventName && c.FilterRule.Met(v) {
 			w.now = e.At
-			w.received[s.Key] = e.Payload
-			w.last().Output = object("event_received", true)
+			if w.received[s.Key] = e.Payload; e.Payload == nil {
+				w.received[s.Key] = jsontext.Value("{}")
+			}
+			w.last().Output = object("event", e.Name)
 			return app.ConnectEventReceived, false
 		}
 	}
@@ -225,28 +235,39 @@ func (w *walk) await(s *Step, c *WaitForEventConfig) (by app.ConnectionType, wai
 		return "", true
 	}
 	w.now = deadline
-	w.last().Output = object("event_received", false)
+	w.last().Output = object("timeout", true)
 	return app.ConnectTimeout, false
 }
 
-// meets ends the run if an event meets one of the flow's goals.
+// meets ends the run if an event meets one of the flow's goals. The step at which the run waits is skipped.
 func (w *walk) meets(e WalkEvent) bool {
+	v := w.values()
+	v.Event = e.Payload
+	id, _ := v.Lookup("event.segment_id")
 	for _, g := range w.flow.Goals {
 		c := g.Config.(*GoalConfig)
-		v := w.values()
-		v.Event = e.Payload
-		id, _ := v.Lookup("event.segment_id")
 		byEvent := c.EventName != "" && e.Name == c.EventName && c.FilterRule.Met(v)
 		bySegment := c.SegmentID != "" && e.Name == app.TriggerSegmentJoined && id == c.SegmentID
 		if byEvent || bySegment {
 			if e.At.After(w.now) {
 				w.now = e.At
 			}
+			w.last().Status, w.last().Output = app.StepSkipped, object("reason", string(app.ReasonGoal), "goal", g.Key)
 			w.end(app.RunCompleted, app.ReasonGoal)
 			return true
 		}
 	}
 	return false
+}
+
+// checkSegments ends the run before its next step if the contact is in the segment of a goal.
+func (w *walk) checkSegments() {
+	for _, g := range w.flow.Goals {
+		if id := g.Config.(*GoalConfig).SegmentID; id != "" && slices.Contains(w.path.Segments, id) {
+			w.end(app.RunCompleted, app.ReasonGoal)
+			return
+		}
+	}
 }
 
 // Refusal is why a contact gets no mail of a step.
@@ -284,6 +305,11 @@ func (c *SendEmailConfig) Topic(f *Flow) string {
 
 // send sends the mail of a step, unless the contact must not get it.
 func (w *walk) send(s *Step, c *SendEmailConfig) {
+	for _, e := range w.events { // that happened by now, like those of earlier steps of the run
+		if !e.At.After(w.now) && w.meets(e) {
+			return
+		}
+	}
 	topic := c.Topic(w.flow)
 	if r := MayGet(&w.path.Contact, topic, w.path.Topics[topic], w.in.Suppression, c.Transactional); r != nil {
 		w.last().Status, w.last().Output = app.StepSkipped, object("reason", r.Text)
@@ -299,7 +325,7 @@ func (w *walk) send(s *Step, c *SendEmailConfig) {
 	if f := (*StepFailure)(nil); errors.As(err, &f) {
 		w.fail(f.Reason, f.Message)
 	} else if err != nil {
-		w.fail(app.ReasonRejected, err.Error())
+		w.fail(app.ReasonRejected, messageOf(err))
 	}
 	w.last().Output = output
 }
@@ -312,8 +338,13 @@ func (w *walk) segment(step app.StepType, id string) {
 		w.path.Segments = slices.DeleteFunc(w.path.Segments, func(s string) bool { return s == id })
 	case !has:
 		w.path.Segments = append(w.path.Segments, id)
-		w.meets(WalkEvent{Name: app.TriggerSegmentJoined, At: w.now, Payload: object("segment_id", id)})
+		w.happen(app.TriggerSegmentJoined, object("segment_id", id))
 	}
+}
+
+// happen adds an event of the contact that the run itself causes.
+func (w *walk) happen(name string, payload jsontext.Value) {
+	w.events = append([]WalkEvent{{Name: name, At: w.now, Payload: payload}}, w.events...)
 }
 
 // choose stores a choice of the contact about a topic. It does not undo an explicit opt-out.
@@ -327,7 +358,7 @@ func (w *walk) choose(c *SetTopicConfig) {
 	topic.Subscription, topic.Explicit = c.Subscription, true
 	w.path.Topics[c.TopicID] = topic
 	if joins {
-		w.meets(WalkEvent{Name: app.TriggerOptIn, At: w.now, Payload: object("topic_id", c.TopicID)})
+		w.happen(app.TriggerOptIn, object("topic_id", c.TopicID))
 	}
 }
 
@@ -362,10 +393,18 @@ func (w *walk) update(c *ContactUpdateConfig) {
 	}
 	changed, err := patch.Apply(w.path.Contact)
 	if err != nil {
-		w.fail(app.ReasonRejected, err.Error())
+		w.fail(app.ReasonRejected, messageOf(err))
 		return
 	}
 	w.path.Contact = changed
+}
+
+// messageOf returns the text of an error for people.
+func messageOf(err error) string {
+	if e := (*app.Error)(nil); errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
 }
 
 // textOf returns a value as a text; empty for null, and for a list or an object.

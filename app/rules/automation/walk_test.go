@@ -171,12 +171,12 @@ func TestWalkEndsAtGoalWhereverItIs(t *testing.T) {
 		connections       []string
 	}{
 		{"none", "left 2026-06-01T12:00:00Z", "d completed 06-02T10:00; w completed 06-03T10:00; mail completed 06-03T10:00; completed", nil},
-		{"in a delay", "bought 2026-06-01T12:00:00Z", "d completed 06-01T12:00; completed goal", nil},
-		{"in a wait for another event", "bought 2026-06-02T12:00:00Z", "d completed 06-02T10:00; w completed 06-02T12:00; completed goal", nil},
+		{"in a delay", "bought 2026-06-01T12:00:00Z", "d skipped 06-01T12:00; completed goal", nil},
+		{"in a wait for another event", "bought 2026-06-02T12:00:00Z", "d completed 06-02T10:00; w skipped 06-02T12:00; completed goal", nil},
 		{"after the end", "bought 2026-06-03T12:00:00Z", "d completed 06-02T10:00; w completed 06-03T10:00; mail completed 06-03T10:00; completed", nil},
 		{"before the run", "bought 2026-05-03T12:00:00Z", "d completed 06-02T10:00; w completed 06-03T10:00; mail completed 06-03T10:00; completed", nil},
-		{"as a step, passed before", "bought 2026-06-02T12:00:00Z", "g completed 06-01T10:00; d completed 06-02T10:00; w completed 06-02T12:00; completed goal", []string{"start g", "g d", "d w", "w mail"}},
-		{"as a step, not reached", "bought 2026-06-01T12:00:00Z", "d completed 06-01T12:00; completed goal", []string{"start d", "d w", "w g", "g mail"}},
+		{"as a step, passed before", "bought 2026-06-02T12:00:00Z", "g completed 06-01T10:00; d completed 06-02T10:00; w skipped 06-02T12:00; completed goal", []string{"start g", "g d", "d w", "w mail"}},
+		{"as a step, not reached", "bought 2026-06-01T12:00:00Z", "d skipped 06-01T12:00; completed goal", []string{"start d", "d w", "w g", "g mail"}},
 	} {
 		connections := c.connections
 		if connections == nil {
@@ -192,6 +192,15 @@ func TestWalkEndsAtGoalWhereverItIs(t *testing.T) {
 	path := Walk(flow, WalkInput{At: at(t, "2026-06-01T10:00:00Z")})
 	if got, want := shown(&path), "a completed 06-01T10:00; completed goal"; got != want {
 		t.Errorf("a step that adds to the segment: %s, want %s", got, want)
+	}
+	path = Walk(flow, WalkInput{At: at(t, "2026-06-01T10:00:00Z"), Segments: []string{segment}})
+	if got, want := shown(&path), "completed goal"; got != want {
+		t.Errorf("in the segment before: %s, want %s", got, want)
+	}
+	flow = flowOf(t, []string{`o set_topic {"topic_id":"` + topicA + `","subscription":"opt_in"}`, mail1, `g goal {"event_name":"mailer:contact.opt_in"}`}, "start o", "o mail")
+	path = Walk(flow, WalkInput{At: at(t, "2026-06-01T10:00:00Z")})
+	if got, want := shown(&path), "o completed 06-01T10:00; mail skipped 06-01T10:00; completed goal"; got != want {
+		t.Errorf("a step that opts in: %s, want %s", got, want)
 	}
 }
 
