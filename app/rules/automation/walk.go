@@ -2,7 +2,6 @@ package automation
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -235,7 +234,7 @@ func (w *walk) await(s *Step, c *WaitForEventConfig) (by app.ConnectionType, wai
 		return "", true
 	}
 	w.now = deadline
-	w.last().Output = object("timeout", true)
+	w.last().Output = object("timed_out", true)
 	return app.ConnectTimeout, false
 }
 
@@ -272,25 +271,27 @@ func (w *walk) checkSegments() {
 
 // Refusal is why a contact gets no mail of a step.
 type Refusal struct {
-	Text   string
-	OptOut bool // the contact unsubscribed or opted out, or never opted in
+	Text   string // a sentence
+	OptOut bool   // the contact unsubscribed or opted out, or never opted in
 }
 
-// MayGet returns why a contact gets no mail of a step now; nil: it gets it. The topic is that of the step or
-// of the automation; empty: none, which needs consent too, unless the step is transactional.
-func MayGet(c *app.Contact, topicID string, topic app.AddressSubscription, suppression *app.Suppression, transactional bool) *Refusal {
-	if s := suppression; s != nil && (s.Origin != app.OriginUnsubscribe || !transactional) {
-		return &Refusal{Text: fmt.Sprintf("the address is on the suppression list since %s (origin %s)", app.FormatTime(s.CreatedAt), s.Origin), OptOut: s.Origin == app.OriginUnsubscribe}
+// MayGet returns why a contact gets no mail of a step now; nil: it gets it. topic is its subscription to the
+// topic of the step or of the automation; without one the mail needs consent too, unless it is transactional.
+func MayGet(c *app.Contact, topic app.AddressSubscription, suppression *app.Suppression, transactional bool) *Refusal {
+	if s := suppression; s != nil {
+		if text := app.NewBlocked([]app.Suppression{*s}, !transactional)[s.Key]; text != "" {
+			return &Refusal{Text: text, OptOut: s.Origin == app.OriginUnsubscribe}
+		}
 	}
-	switch {
-	case transactional:
+	if transactional {
 		return nil
-	case c.Unsubscribed:
-		return &Refusal{Text: "the contact is unsubscribed", OptOut: true}
-	case topicID != "" && topic.Subscription == app.OptOut && topic.Explicit:
-		return &Refusal{Text: fmt.Sprintf("the contact opted out of the topic %q", topic.Topic), OptOut: true}
-	case topicID != "" && topic.Subscription == app.OptOut:
-		return &Refusal{Text: fmt.Sprintf("the contact has not opted in to the topic %q", topic.Topic), OptOut: true}
+	}
+	if topic.Subscription == "" {
+		topic.Subscription = app.OptIn
+	}
+	topic.Unsubscribed = c.Unsubscribed
+	if text := topic.Reason(); text != "" {
+		return &Refusal{Text: text, OptOut: true}
 	}
 	return nil
 }
@@ -311,7 +312,7 @@ func (w *walk) send(s *Step, c *SendEmailConfig) {
 		}
 	}
 	topic := c.Topic(w.flow)
-	if r := MayGet(&w.path.Contact, topic, w.path.Topics[topic], w.in.Suppression, c.Transactional); r != nil {
+	if r := MayGet(&w.path.Contact, w.path.Topics[topic], w.in.Suppression, c.Transactional); r != nil {
 		w.last().Status, w.last().Output = app.StepSkipped, object("reason", r.Text)
 		if r.OptOut && w.flow.ExitOnOptOut {
 			w.end(app.RunCancelled, app.ReasonOptedOut)
@@ -332,6 +333,7 @@ func (w *walk) send(s *Step, c *SendEmailConfig) {
 
 // segment adds the contact to a segment or removes it from one.
 func (w *walk) segment(step app.StepType, id string) {
+	w.last().Output = object("segment_id", id)
 	has := slices.Contains(w.path.Segments, id)
 	switch {
 	case step == app.StepRemoveFromSegment:
@@ -351,9 +353,10 @@ func (w *walk) happen(name string, payload jsontext.Value) {
 func (w *walk) choose(c *SetTopicConfig) {
 	topic := w.path.Topics[c.TopicID]
 	if c.Subscription == app.OptIn && topic.Explicit && topic.Subscription == app.OptOut {
-		w.last().Output = object("resubscribe_ignored", true)
+		w.last().Output = object("topic_id", c.TopicID, "subscription", string(c.Subscription), "resubscribe_ignored", true)
 		return
 	}
+	w.last().Output = object("topic_id", c.TopicID, "subscription", string(c.Subscription))
 	joins := c.Subscription == app.OptIn && !(topic.Explicit && topic.Subscription == app.OptIn)
 	topic.Subscription, topic.Explicit = c.Subscription, true
 	w.path.Topics[c.TopicID] = topic
@@ -364,39 +367,51 @@ func (w *walk) choose(c *SetTopicConfig) {
 
 // update changes the contact. It does not subscribe again.
 func (w *walk) update(c *ContactUpdateConfig) {
-	v, patch := w.values(), app.ContactPatch{Properties: app.PropertyChanges{}}
+	v, patch, output := w.values(), app.ContactPatch{Properties: app.PropertyChanges{}}, []any{}
 	for _, m := range []struct {
-		raw jsontext.Value
-		to  *app.Change[string]
-	}{{c.FirstName, &patch.FirstName}, {c.LastName, &patch.LastName}} {
+		name string
+		raw  jsontext.Value
+		to   *app.Change[string]
+	}{{"first_name", c.FirstName, &patch.FirstName}, {"last_name", c.LastName, &patch.LastName}} {
 		if m.raw != nil {
-			text := textOf(resolve(m.raw, v))
+			text, _ := resolve(m.raw, v).(string) // another value clears the name, as null does
 			*m.to = app.Change[string]{Set: true, Null: text == "", Value: text}
+			output = append(output, m.name, text)
 		}
 	}
 	if c.Unsubscribed != nil {
 		switch resolve(c.Unsubscribed, v) {
-		case true, "true":
+		case true:
 			yes := true
 			patch.Unsubscribed = &yes
-		case false, "false":
-			w.last().Output = object("resubscribe_ignored", true)
+			output = append(output, "unsubscribed", true)
+		case false:
+			output = append(output, "resubscribe_ignored", true)
 		}
 	}
 	for key, raw := range c.Properties {
-		value, err := propertyOf(resolve(raw, v), w.in.Types[key])
-		if err != nil {
-			w.fail(app.ReasonRejected, "`properties."+key+"` "+err.Error())
-			return
-		}
-		patch.Properties[key] = value
+		patch.Properties[key] = property(resolve(raw, v))
 	}
-	changed, err := patch.Apply(w.path.Contact)
+	err := patch.Properties.Fits(w.in.Types)
+	if err == nil {
+		w.path.Contact, err = patch.Apply(w.path.Contact)
+	}
 	if err != nil {
 		w.fail(app.ReasonRejected, messageOf(err))
 		return
 	}
-	w.path.Contact = changed
+	w.last().Output = object(output...)
+}
+
+// property returns a value as that of a property; nil removes the property.
+func property(v any) *app.PropertyValue {
+	switch v := v.(type) {
+	case float64:
+		return &app.PropertyValue{Type: app.NumberProperty, Number: v}
+	case string, bool:
+		return &app.PropertyValue{Type: app.StringProperty, Text: textOf(v)}
+	}
+	return nil
 }
 
 // messageOf returns the text of an error for people.
@@ -418,30 +433,6 @@ func textOf(v any) string {
 		return app.PropertyValue{Type: app.NumberProperty, Number: v}.String()
 	}
 	return ""
-}
-
-// propertyOf returns a value as that of a property with a declared type (empty: undeclared); nil: none.
-func propertyOf(v any, declared app.PropertyType) (*app.PropertyValue, error) {
-	n, isNumber := v.(float64)
-	if text, ok := v.(string); ok && declared == app.NumberProperty {
-		if n, isNumber = numberOf(text); !isNumber {
-			return nil, errors.New("must be a number")
-		}
-	}
-	switch v.(type) {
-	case nil:
-		return nil, nil
-	case []any, map[string]any:
-		return nil, errors.New("must be a string or a number")
-	case bool:
-		if declared == app.NumberProperty {
-			return nil, errors.New("must be a number")
-		}
-	}
-	if isNumber && declared != app.StringProperty {
-		return &app.PropertyValue{Type: app.NumberProperty, Number: n}, nil
-	}
-	return &app.PropertyValue{Type: app.StringProperty, Text: textOf(v)}, nil
 }
 
 // object returns a JSON object of names and values.
