@@ -3,6 +3,7 @@ package automation
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mailer/app"
@@ -73,7 +74,7 @@ func (in *ExplainInput) reached(s *app.RunStep) string {
 	}
 	switch s.Status {
 	case app.StepSkipped:
-		why := text("reason")
+		why := strings.TrimPrefix(text("reason"), "Not sent to this recipient: ")
 		if cause, known := causes[app.RunReason(why)]; known && why != "" {
 			why = cause
 		}
@@ -93,7 +94,7 @@ func (in *ExplainInput) reached(s *app.RunStep) string {
 		return fmt.Sprintf("%s was at %s when the run ended %s: %s", in.Who, step, in.Clock.At(in.Run.CompletedAt), ended(in.Run))
 	}
 	if s.Type == app.StepSendEmail && in.Run.Held == "" {
-		if why := text("message"); why != "" {
+		if why := text("waits"); why != "" {
 			return fmt.Sprintf("The mail of %s for %s waits: %s", step, in.Who, why)
 		}
 		if !in.Run.DueAt.After(in.Clock.Now) {
