@@ -25,13 +25,12 @@ type ExplainInput struct {
 	Steps   []app.RunStep
 
 	// For a contact without a run.
-	LastStart time.Time                                // of a run that was deleted since; zero: none
-	Events    []WalkEvent                              // of the trigger's name that arrived for it and are still stored, the oldest first
-	InSegment bool                                     // it is in the segment of the trigger
-	Topic     app.AddressSubscription                  // to the topic of the trigger
-	Full      bool                                     // starts did not happen because there were too many open runs
-	Names     map[string]string                        // of the segment, topic, broadcast and template that the trigger names, by id
-	Fits      func(c *TriggerConfig, e WalkEvent) bool // whether members of the trigger fit an event; nil: they do
+	LastStart time.Time               // of a run that was deleted since; zero: none
+	Events    []WalkEvent             // of the trigger's name that arrived for it and are still stored, the oldest first
+	InSegment bool                    // it is in the segment of the trigger
+	Topic     app.AddressSubscription // to the topic of the trigger
+	Full      bool                    // starts did not happen because there were too many open runs
+	Names     map[string]string       // of the segment, topic, broadcast and template that the trigger names, by id
 }
 
 // Explain answers in one sentence where a contact is in an automation, and what became of a step.
@@ -39,7 +38,7 @@ func Explain(in *ExplainInput) string {
 	switch {
 	case in.Run == nil:
 		return in.Clock.zoned(in.neverStarted())
-	case in.Run.Reason == "loop":
+	case in.Run.Reason == app.ReasonLoop:
 		return in.Clock.zoned(fmt.Sprintf("%s was not started for %s %s, because %s", in.Automation.Name, in.Who, in.Clock.At(in.Run.CompletedAt), Cause(in.Run.Reason)))
 	case in.Step == "":
 		return in.Clock.zoned(in.run())
@@ -227,12 +226,7 @@ func isOwnTrigger(name string) bool { return slices.Contains(app.Triggers, name)
 
 // condition names what of a trigger's condition is not met with an event's payload; empty: it is met.
 func (in *ExplainInput) condition(c *TriggerConfig, payload []byte) string {
-	contact := in.Contact
-	v := &Values{Contact: &contact, Event: payload}
-	if c.FilterRule.Met(v) {
-		return ""
-	}
-	return c.FilterRule.describe(v, false)
+	return Unmet(c, &in.Contact, payload)
 }
 
 // noStart says why no event started a run, as a clause.
@@ -326,4 +320,14 @@ func (in *ExplainInput) noDate(c *TriggerConfig) string {
 		}
 	}
 	return fmt.Sprintf("its day is past: the property %q of the contact is %q", c.Property, p.Text)
+}
+
+// Unmet names what of a trigger's condition a contact and the payload of an event do not meet; empty: they
+// meet it.
+func Unmet(c *TriggerConfig, contact *app.Contact, payload []byte) string {
+	v := &Values{Contact: contact, Event: payload}
+	if c.FilterRule.Met(v) {
+		return ""
+	}
+	return c.FilterRule.describe(v, false)
 }

@@ -159,7 +159,7 @@ var causes = map[app.RunReason]string{
 	app.ReasonAutomationDeleted:    "the automation was deleted",
 	app.ReasonOptedOut:             "the contact has no consent to its mail, and exit_on_opt_out is set",
 	app.ReasonDropped:              "the operator dropped it after a restore",
-	"loop":                         "it would have been a loop: too many starts within 24 hours, or too many automations that start each other",
+	app.ReasonLoop:                 "it would have been a loop: too many starts within 24 hours, or too many automations that start each other",
 	app.ReasonNotMoved:             "the version that runs were moved to does not have its step",
 	app.ReasonTemplateMissing:      "the template was deleted or is not published",
 	app.ReasonSegmentMissing:       "the segment was deleted",
