@@ -39,11 +39,12 @@ type Simulation struct {
 // Simulate returns the path of a contact through an automation by a made-up clock. Nothing is stored or sent.
 // Errors: CodeNotFound for the automation or the contact, CodeValidation naming the member,
 // CodePayloadTooLarge if the mails are too large together.
-func (s *Service) Simulate(ctx context.Context, key *app.Key, automationID string, in SimulationInput) (*Simulation, error) {
+func (s *Service) Simulate(ctx context.Context, key *app.Key, automationID string, in SimulationInput) (out Simulation, err error) {
 	if err := in.validate(); err != nil {
-		return nil, err
+		return out, err
 	}
-	sim := &simulator{s: s, ctx: ctx, teamID: key.TeamID, out: &Simulation{Emails: map[string]*app.Email{}}, missing: map[string]app.RunReason{}}
+	out.Emails = map[string]*app.Email{}
+	sim := &simulator{s: s, ctx: ctx, teamID: key.TeamID, emails: out.Emails, missing: map[string]app.RunReason{}}
 	walk := automation.WalkInput{AutomationID: automationID, Event: in.Payload, At: in.At, Events: in.Events, Missing: func(step *automation.Step) app.RunReason { return sim.missing[step.Key] }, Send: sim.send}
 	if walk.At.IsZero() {
 		walk.At = clock.Now()
@@ -54,25 +55,22 @@ func (s *Service) Simulate(ctx context.Context, key *app.Key, automationID strin
 			n.Contact.Properties, err = n.Changes.Apply(nil)
 		}
 		if err != nil {
-			return nil, under("contact.", err)
+			return out, under("contact.", err)
 		}
 		walk.Contact = n.Contact
 		walk.Contact.TeamID, walk.Contact.Hash = key.TeamID, s.Sealer.AddressHash(key.TeamID, n.Key)
 		walk.Contact.ID = uuid.UUID(walk.Contact.Hash).String() // the same address takes the same branch of a split
 		walk.Contact.CreatedAt, walk.Contact.UpdatedAt = walk.At, walk.At
 	}
-	err := s.DB.Read(ctx, func(r *db.Reader) error { return sim.read(r, &in, &walk) })
+	err = s.DB.Read(ctx, func(r *db.Reader) error { return sim.read(r, &in, &walk) })
 	if err != nil {
-		return nil, base.Lookup("automation", err)
+		return out, base.Lookup("automation", err)
 	}
 	if why := automation.Unmet(&sim.flow.Trigger, &walk.Contact, in.Payload); why != "" {
-		return nil, app.Invalid("payload", "and the contact do not meet the condition of the trigger: %s; no run would start", why)
+		return out, app.Invalid("payload", "and the contact do not meet the condition of the trigger: %s; no run would start", why)
 	}
-	sim.out.Path = automation.Walk(sim.flow, walk)
-	if sim.err != nil {
-		return nil, sim.err
-	}
-	return sim.out, nil
+	out.Path = automation.Walk(sim.flow, walk)
+	return out, sim.err
 }
 
 // validate checks the input without the database. Errors: CodeValidation.
@@ -147,8 +145,8 @@ type simulator struct {
 	flow    *automation.Flow
 	missing map[string]app.RunReason // by key of the step
 	size    int64                    // of the mails, in bytes
-	out     *Simulation
-	err     error // other than that of one step
+	emails  map[string]*app.Email    // by key of the step
+	err     error                    // other than that of one step
 }
 
 // read reads the automation and the state of the contact. Errors: ErrNotFound for the automation, CodeNotFound
@@ -262,7 +260,7 @@ func (m *simulator) send(step *automation.Step, _ time.Time, v *automation.Value
 	if m.err = membudget.Reserve(m.ctx, 3*n); m.err != nil { // the mail, and its JSON
 		return nil, m.err
 	}
-	m.out.Emails[step.Key] = email
+	m.emails[step.Key] = email
 	return nil, nil
 }
 
