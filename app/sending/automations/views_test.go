@@ -18,7 +18,7 @@ import (
 	"mailer/db"
 )
 
-// viewed is a server with the automation Welcome, which waits a day, sends a mail, asks for the plan, and waits
+// viewed is a server with the automation Welcome, which waits an hour, sends a mail, asks for the plan, and waits
 // for an event.
 type viewed struct {
 	*testserver.Server
@@ -32,9 +32,9 @@ func welcomeFlow(templateID, topicID string) app.AutomationFlow {
 	}
 	mail := `{"template":{"id":"` + templateID + `","variables":{"X":{"var":"event.plan"}}},"topic_id":"` + topicID + `"}`
 	return app.AutomationFlow{
-		Steps: []app.AutomationStep{step("start", app.StepTrigger, `{"event_name":"signed_up","filter_rule":{"type":"rule","field":"event.plan","operator":"exists"}}`), step("pause", app.StepDelay, `{"duration":"1 day"}`),
+		Steps: []app.AutomationStep{step("start", app.StepTrigger, `{"event_name":"signed_up","filter_rule":{"type":"rule","field":"event.plan","operator":"exists"}}`), step("pause", app.StepDelay, `{"duration":"1 hour"}`),
 			step("mail", app.StepSendEmail, mail), step("plan", app.StepCondition, `{"type":"rule","field":"event.plan","operator":"neq","value":"free"}`), step("mail2", app.StepSendEmail, mail),
-			step("wait", app.StepWaitForEvent, `{"event_name":"bought","timeout":"3 days"}`), step("tag", app.StepContactUpdate, `{"properties":{"buyer":"yes"}}`), step("goal", app.StepGoal, `{"event_name":"renewed"}`)},
+			step("wait", app.StepWaitForEvent, `{"event_name":"bought","timeout":"3 hours"}`), step("tag", app.StepContactUpdate, `{"properties":{"buyer":"yes"}}`), step("goal", app.StepGoal, `{"event_name":"renewed"}`)},
 		Connections: []app.AutomationConnection{{From: "start", To: "pause"}, {From: "pause", To: "mail"}, {From: "mail", To: "plan"}, {From: "plan", To: "mail2", Type: app.ConnectConditionMet},
 			{From: "plan", To: "wait", Type: app.ConnectConditionNotMet}, {From: "wait", To: "tag", Type: app.ConnectEventReceived}},
 	}
@@ -64,7 +64,7 @@ func (w *viewed) explain(contact, step string) string {
 	return e.Sentence
 }
 
-// paths returns the steps of the only run of a contact, as "key status" each.
+// path returns the steps of the only run of a contact, as "key status" each.
 func (w *viewed) path(contactID string) string {
 	w.T.Helper()
 	var steps []app.RunStep
@@ -88,7 +88,7 @@ func pathOf(steps []app.RunStep) string {
 }
 
 func TestReportAndExplanationsFollowRuns(t *testing.T) {
-	testserver.SynctestDays(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := newViewed(t)
 		free, paying, out, other := w.AddContact("free@example.org", false), w.AddContact("pays@example.org", false), w.AddContact("out@example.org", true), w.AddContact("other@example.org", false)
 		if got, want := w.explain(free.ID, ""), `free@example.org is not in Welcome, because no event "signed_up" that starts it has arrived for the contact while the automation was enabled`; got != want {
@@ -98,18 +98,18 @@ func TestReportAndExplanationsFollowRuns(t *testing.T) {
 			w.event("signed_up", c.id, `{"plan":"`+c.plan+`"}`)
 		}
 		w.event("signed_up", other.ID, `{}`)
-		testserver.Sleep(time.Hour)
+		testserver.Sleep(time.Minute)
 		if got := w.explain("other@example.org", "mail"); !strings.HasSuffix(got, "does not meet the condition of the trigger: plan was not there (UTC)") {
 			t.Error(got)
 		}
-		if got := w.explain(free.ID, "mail"); !strings.HasPrefix(got, `free@example.org has not reached step "mail" of Welcome yet: the run is at step "pause" since today, next mail tomorrow`) {
+		if got := w.explain(free.ID, "mail"); !strings.HasPrefix(got, `free@example.org has not reached step "mail" of Welcome yet: the run is at step "pause" since today, next mail today 01:00 (UTC)`) {
 			t.Error(got)
 		}
 		rows, more, err := w.Services.Automations.ListContactRuns(t.Context(), w.Key, "free@example.org", app.Page{Limit: 10})
-		if err != nil || more || len(rows) != 1 || !strings.HasPrefix(rows[0].Sentence, "In Welcome since today, next mail tomorrow") {
+		if err != nil || more || len(rows) != 1 || !strings.HasPrefix(rows[0].Sentence, "In Welcome since today, next mail today 01:00 (UTC)") {
 			t.Errorf("%+v, %v", rows, err)
 		}
-		testserver.Sleep(25 * time.Hour)
+		testserver.Sleep(time.Hour)
 		for step, want := range map[string]string{
 			"mail":  `out@example.org did not get the mail of step "mail" of Welcome`,
 			"mail2": `out@example.org did not reach step "mail2" of Welcome, because the condition of step "plan" was not met`,
@@ -123,7 +123,7 @@ func TestReportAndExplanationsFollowRuns(t *testing.T) {
 			t.Error(got)
 		}
 		w.event("bought", free.ID, `{}`)
-		testserver.Sleep(4 * 24 * time.Hour)
+		testserver.Sleep(4 * time.Hour)
 		if got := w.explain(out.ID, "tag"); !strings.Contains(got, `because the event "bought" did not come while step "wait" waited for it`) {
 			t.Error(got)
 		}
@@ -144,18 +144,18 @@ func TestReportAndExplanationsFollowRuns(t *testing.T) {
 }
 
 func TestReportCountsOpensAndClicksOncePerMail(t *testing.T) {
-	testserver.SynctestDays(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := newViewed(t)
 		c := w.AddContact("ann@example.org", false)
 		w.event("signed_up", c.ID, `{"plan":"free"}`)
-		testserver.Sleep(25 * time.Hour)
+		testserver.Sleep(2 * time.Hour)
 		ids := strings.Fields(w.Rows(`SELECT id FROM emails WHERE automation_step = 'mail'`))
 		if len(ids) != 1 {
 			t.Fatalf("mails %v", ids)
 		}
 		other := w.Send("x@example.org")
 		for range 3 {
-			testserver.Sleep(time.Hour)
+			testserver.Sleep(20 * time.Minute)
 			w.LoadPixel(ids[0], testserver.Chrome)
 			w.LoadPixel(other, testserver.Chrome)
 			w.Click(ids[0], 1, 1, testserver.Chrome)
@@ -168,10 +168,10 @@ func TestReportCountsOpensAndClicksOncePerMail(t *testing.T) {
 }
 
 func TestRunsFollowTheModel(t *testing.T) {
-	testserver.SynctestDays(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := newViewed(t)
 		begin := clock.Now()
-		at := func(hours int) time.Time { return begin.Add(time.Duration(hours) * time.Hour) }
+		at := func(quarters int) time.Time { return begin.Add(time.Duration(quarters) * 15 * time.Minute) }
 		var flow app.AutomationFlow
 		w.Read(func(r *db.Reader) (err error) {
 			flow, err = r.AutomationFlow(w.id, 1)
@@ -187,19 +187,19 @@ func TestRunsFollowTheModel(t *testing.T) {
 			{w.AddContact("a@example.org", false), "free", nil},
 			{w.AddContact("b@example.org", false), "pro", nil},
 			{w.AddContact("c@example.org", true), "free", nil},
-			{w.AddContact("d@example.org", false), "free", []automation.WalkEvent{{Name: "bought", At: at(10)}}}, // before the wait
-			{w.AddContact("e@example.org", false), "free", []automation.WalkEvent{{Name: "bought", At: at(30)}}},
-			{w.AddContact("f@example.org", false), "free", []automation.WalkEvent{{Name: "renewed", At: at(10)}}},
-			{w.AddContact("g@example.org", false), "free", []automation.WalkEvent{{Name: "renewed", At: at(40)}}},
-			{w.AddContact("h@example.org", false), "free", []automation.WalkEvent{{Name: "bought", At: at(97)}}}, // after the timeout
+			{w.AddContact("d@example.org", false), "free", []automation.WalkEvent{{Name: "bought", At: at(2)}}}, // before the wait
+			{w.AddContact("e@example.org", false), "free", []automation.WalkEvent{{Name: "bought", At: at(6)}}},
+			{w.AddContact("f@example.org", false), "free", []automation.WalkEvent{{Name: "renewed", At: at(2)}}},
+			{w.AddContact("g@example.org", false), "free", []automation.WalkEvent{{Name: "renewed", At: at(7)}}},
+			{w.AddContact("h@example.org", false), "free", []automation.WalkEvent{{Name: "bought", At: at(17)}}}, // after the timeout
 		}
 		for _, c := range cases {
 			w.event("signed_up", c.contact.ID, `{"plan":"`+c.plan+`"}`)
 		}
-		for hour := 1; hour <= 110; hour++ {
-			testserver.Sleep(time.Until(at(hour)))
+		for quarter := 1; quarter <= 18; quarter++ {
+			testserver.Sleep(time.Until(at(quarter)))
 			for _, c := range cases {
-				if i := slices.IndexFunc(c.events, func(e automation.WalkEvent) bool { return e.At.Equal(at(hour)) }); i >= 0 {
+				if i := slices.IndexFunc(c.events, func(e automation.WalkEvent) bool { return e.At.Equal(at(quarter)) }); i >= 0 {
 					w.event(c.events[i].Name, c.contact.ID, `{}`)
 				}
 			}
@@ -226,7 +226,7 @@ func TestSimulationShowsMailsAndStoresNothing(t *testing.T) {
 	before := counts()
 	at := time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC)
 	in := automations.SimulationInput{Contact: &app.ContactInput{Email: "ann@example.org", FirstName: "Ann"}, At: at, Payload: jsontext.Value(`{"plan":"free"}`),
-		Events: []automation.WalkEvent{{Name: "bought", At: at.Add(30 * time.Hour)}}}
+		Events: []automation.WalkEvent{{Name: "bought", At: at.Add(90 * time.Minute)}}}
 	got, err := w.Services.Automations.Simulate(t.Context(), w.Key, w.id, in)
 	testserver.Must(t, err)
 	if path := pathOf(got.Steps); path != "start completed, pause completed, mail completed, plan completed, wait completed, tag completed" || got.Status != app.RunCompleted {
