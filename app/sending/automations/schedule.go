@@ -24,17 +24,19 @@ const (
 	Every = 15 * time.Second
 	// duePerRound is how many due automations take turns.
 	duePerRound = 100
-	// readChunk is how many contacts are read at a time, and judgeChunk how many are judged in one Write.
-	readChunk  = 500
-	judgeChunk = 100
-	// chunksPerTurn is how many chunks an automation reads before another one takes its turn.
-	chunksPerTurn = 20
 	// maxLate is how late a start by date or schedule can be: an older one is not made.
 	maxLate = 24 * time.Hour
 	// quarter divides the day: whole hours of each time zone begin at a quarter of an hour in UTC.
 	quarter = 15 * time.Minute
 	// judgeEvery is how often contacts are judged whose segment depends on time.
 	judgeEvery = 24 * time.Hour
+)
+
+// Only tests change them.
+var (
+	readChunk     = 500 // contacts that are read at a time
+	judgeChunk    = 100 // contacts that are judged in one Write
+	chunksPerTurn = 20  // chunks of one automation before another one takes its turn
 )
 
 // The tasks of a pass through the contacts of a team.

@@ -1,0 +1,273 @@
+package automations_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+	"mailer/app/sending/automations"
+	"mailer/app/tenants/audience"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+// addTrigger adds an enabled automation that only has a trigger, and returns its id.
+func addTrigger(w *testserver.Server, key *app.Key, config map[string]any) string {
+	w.T.Helper()
+	return addAutomation(w, key, app.AutomationStep{Key: "start", Type: app.StepTrigger, Config: configOf(w.T, config)})
+}
+
+func addAutomation(w *testserver.Server, key *app.Key, steps ...app.AutomationStep) string {
+	w.T.Helper()
+	a, err := w.Services.Automations.Create(w.T.Context(), key, automations.Input{Name: "A", Status: app.AutomationEnabled, Flow: app.AutomationFlow{Steps: steps}})
+	testserver.Must(w.T, err)
+	return a.ID
+}
+
+func configOf(t testing.TB, config map[string]any) jsontext.Value {
+	raw, err := json.Marshal(config)
+	testserver.Must(t, err)
+	return raw
+}
+
+// signals returns the names and payloads of the events that were stored since the last call, with their chain, and
+// deletes them. names replaces ids.
+func signals(w *testserver.Server, names ...string) string {
+	w.T.Helper()
+	rows := w.Rows(`SELECT name, payload, coalesce(chain, '') FROM automation_signals ORDER BY id`)
+	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.Write(`DELETE FROM automation_signals`) }))
+	rows = strings.ReplaceAll(strings.ReplaceAll(rows, "mailer:", ""), " \n", "\n")
+	return strings.TrimSpace(strings.NewReplacer(names...).Replace(rows))
+}
+
+// TestWritesOfContactsSignal: each change of a contact that a trigger names stores one event, with the chain of the
+// run that made it; imports, batches and changes that change nothing store none, nor do those of another team.
+func TestWritesOfContactsSignal(t *testing.T) {
+	testserver.BothEngines(t)
+	w := testserver.New(t, testserver.NewRelay(nil))
+	ctx, a := t.Context(), w.Services.Audience
+	topic := w.AddTopic("News", app.OptOut, app.PublicTopic)
+	plain := w.AddSegment(nil)
+	addTrigger(w, w.Key, map[string]any{"event_name": app.TriggerContactCreated})
+	addTrigger(w, w.Key, map[string]any{"event_name": app.TriggerOptIn})
+	addTrigger(w, w.Key, map[string]any{"event_name": app.TriggerSegmentJoined, "segment_id": plain.ID})
+	other := w.AddTeam("Other", "other.example")
+	var id string
+	check := func(what, want string, do func() error) {
+		t.Helper()
+		testserver.Must(t, do())
+		if got := signals(w, id+"x", "", topic.ID, "T", plain.ID, "S"); strings.ReplaceAll(got, id, "C") != want {
+			t.Errorf("%s stores\n%s", what, got)
+		}
+	}
+	input := func(email string) app.ContactInput {
+		return app.ContactInput{Email: email, Segments: []app.SegmentRef{{ID: plain.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptIn}}}
+	}
+	all := "contact.created {\"contact_id\":\"C\"}\ncontact.opt_in {\"topic_id\":\"T\"}\nsegment.joined {\"segment_id\":\"S\"}"
+	check("a new contact", all, func() (err error) {
+		id, _, err = a.PutContact(ctx, w.Key, input("ann@example.net"), "")
+		return err
+	})
+	check("the same contact again", "", func() error {
+		_, _, err := a.PutContact(ctx, w.Key, input("ann@example.net"), app.ConflictUpsert)
+		return err
+	})
+	check("the contact of another team", "", func() error {
+		_, _, err := a.PutContact(ctx, other, app.ContactInput{Email: "ann@example.net"}, "")
+		return err
+	})
+	choose := func(s app.Subscription) func() error {
+		return func() error {
+			_, _, err := a.SetContactTopics(ctx, w.Key, id, []app.TopicChoice{{ID: topic.ID, Subscription: s}})
+			return err
+		}
+	}
+	check("an opt-out", "", choose(app.OptOut))
+	check("an opt-in", `contact.opt_in {"topic_id":"T"}`, choose(app.OptIn))
+	check("the same opt-in", "", choose(app.OptIn))
+	check("leaving and joining a segment", `segment.joined {"segment_id":"S"}`, func() error {
+		if _, err := a.RemoveFromSegment(ctx, w.Key, id, plain.ID); err != nil {
+			return err
+		}
+		if _, err := a.AddToSegment(ctx, w.Key, id, plain.ID); err != nil {
+			return err
+		}
+		_, err := a.AddToSegment(ctx, w.Key, id, plain.ID)
+		return err
+	})
+	token := w.PageToken(app.PreferencesPage, app.PageLink{Address: w.AddressHash("ann@example.net")})
+	check("choices on the preferences page", `contact.opt_in {"topic_id":"T"}`, func() error {
+		for _, s := range []app.Subscription{app.OptOut, app.OptIn} {
+			if _, err := a.Pages.SavePreferences(ctx, token, map[string]app.Subscription{topic.ID: s}, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	check("a batch", "", func() error {
+		in := input("bob@example.net")
+		_, err := a.PutContacts(ctx, w.Key, []audience.ContactItem{{Input: &in}}, app.ConflictUpsert, false)
+		return err
+	})
+	check("a batch with triggers", all, func() error {
+		in := input("cid@example.net")
+		r, err := a.PutContactsAndTrigger(ctx, w.Key, []audience.ContactItem{{Input: &in}}, app.ConflictUpsert, false)
+		if err == nil {
+			id = r.Rows[0].ID
+		}
+		return err
+	})
+	check("a set of a copy", "", func() error {
+		return w.DB.Write(ctx, func(tx *db.Tx) error {
+			cw, err := a.NewContactWriter(tx, w.Key.TeamID)
+			if err != nil {
+				return err
+			}
+			in := input("dan@example.net")
+			n, err := in.Validate()
+			if err != nil {
+				return err
+			}
+			cw.Silent = true
+			if _, err := cw.PutSet([]*app.NewContact{n}, audience.ConflictFill); err != nil {
+				return err
+			}
+			return cw.Finish()
+		})
+	})
+	step := func(do func(tx *db.Tx, c *app.Contact) error) func() error {
+		return func() error {
+			return w.DB.Write(ctx, func(tx *db.Tx) error {
+				c, err := tx.Contact(w.Key.TeamID, id)
+				if err != nil {
+					return err
+				}
+				return do(tx, &c)
+			})
+		}
+	}
+	chain := []string{"run-of-one"}
+	check("steps of a run", "segment.joined {\"segment_id\":\"S\"} [\"run-of-one\"]", step(func(tx *db.Tx, c *app.Contact) error {
+		if err := a.RemoveFromSegmentIn(tx, c, plain.ID); err != nil {
+			return err
+		}
+		return a.AddToSegmentIn(tx, c, plain.ID, chain)
+	}))
+	check("a step that resubscribes", "", step(func(tx *db.Tx, c *app.Contact) error {
+		if ignored, err := a.SetTopicIn(tx, c, topic.ID, app.OptOut, chain); err != nil || ignored {
+			return fmt.Errorf("opt-out ignored: %v, %w", ignored, err)
+		}
+		ignored, err := a.SetTopicIn(tx, c, topic.ID, app.OptIn, chain)
+		if err == nil && !ignored {
+			t.Error("an opt-in over an opt-out took effect")
+		}
+		yes, no := true, false
+		for _, value := range []*bool{&yes, &no} {
+			if err == nil {
+				err = a.UpdateContactIn(tx, c, &app.ContactPatch{Unsubscribed: value}, chain)
+			}
+			if err == nil {
+				*c, err = tx.Contact(c.TeamID, c.ID)
+			}
+		}
+		if err == nil && !c.Unsubscribed {
+			t.Error("a step resubscribed a contact")
+		}
+		return err
+	}))
+	check("a step that deletes", "", step(func(tx *db.Tx, c *app.Contact) error { return a.DeleteContactIn(tx, c) }))
+}
+
+// TestJoiningAFilteredSegment: those who are in the segment when an automation is enabled start nothing; later each
+// join is noticed once, when the contact is written, or on the next day if it is due to time; a changed filter starts
+// nothing.
+func TestJoiningAFilteredSegment(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		ctx, a, s := t.Context(), w.Services.Audience, w.Services.Automations
+		put := func(email, city string) string {
+			t.Helper()
+			id, _, err := a.PutContact(ctx, w.Key, app.ContactInput{Email: email, Properties: app.PropertyChanges{"city": {Type: app.StringProperty, Text: city}}}, app.ConflictUpsert)
+			testserver.Must(t, err)
+			return id
+		}
+		for i := range 7 {
+			put(fmt.Sprintf("old%d@example.net", i), "Rome")
+		}
+		ann := put("ann@example.net", "Rome")
+		segment := w.AddSegment(testserver.FilterOn("property:city", "equals", "Rome"))
+		id := addTrigger(w, w.Key, map[string]any{"event_name": app.TriggerSegmentJoined, "segment_id": segment.ID})
+		joined := fmt.Sprintf(`segment.joined {"automation_id":"%s","segment_id":"%s"}`, id, segment.ID)
+		want := func(what, want string) {
+			t.Helper()
+			if got := signals(w); got != want {
+				t.Errorf("%s stores %q", what, got)
+			}
+		}
+		put("ann@example.net", "Rome")
+		put("old1@example.net", "Paris")
+		want("writes of those who are in before they are remembered", "")
+		put("new@example.net", "Rome")
+		want("a new contact before all are remembered", joined)
+		automations.SetChunks(3, 1)
+		defer automations.SetChunks(500, 20)
+		testserver.Must(t, s.Turn(ctx))
+		next := w.Crash()
+		for _, w := range []*testserver.Server{next, w} { // one that died after the first chunk, and one that did not
+			s, a := w.Services.Automations, w.Services.Audience
+			testserver.Must(t, s.RunDue(ctx))
+			if got := w.SQL(`SELECT count(*) FROM automation_members`)[0]; got != "8" {
+				t.Errorf("%s contacts are remembered", got)
+			}
+			if got := signals(w); got != "" {
+				t.Errorf("remembering stores %s", got)
+			}
+			_, _, err := a.PutContact(ctx, w.Key, app.ContactInput{Email: "old1@example.net", Properties: app.PropertyChanges{"city": {Type: app.StringProperty, Text: "Rome"}}}, app.ConflictUpsert)
+			testserver.Must(t, err)
+			if got := signals(w); got != joined {
+				t.Errorf("a join stores %s", got)
+			}
+		}
+		put("old1@example.net", "Rome")
+		put("ann@example.net", "Rome")
+		want("writes that change no membership", "")
+		put("ann@example.net", "Paris")
+		want("a contact that leaves", "")
+		put("ann@example.net", "Rome")
+		want("a contact that joins again", joined)
+		_, err := a.AddToSegment(ctx, w.Key, ann, segment.ID)
+		testserver.Must(t, err)
+		want("adding one who is in by the filter", "")
+
+		// The other filter depends on time.
+		live := testserver.FilterOn(app.FieldReceived, app.OpNotWithinDays, "3")
+		_, err = a.UpdateSegment(ctx, w.Key, segment.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Value: live}})
+		testserver.Must(t, err)
+		testserver.Must(t, s.RunDue(ctx))
+		want("a changed filter", "")
+		before := w.SQL(`SELECT count(*) FROM automation_members`)[0]
+		testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error {
+			return tx.Write(`UPDATE contacts SET last_sent_at = ? WHERE id = ?`, tx.Now.UnixMilli(), ann)
+		}))
+		for day := range 6 {
+			time.Sleep(25 * time.Hour)
+			synctest.Wait()
+			testserver.Must(t, s.RunDue(ctx))
+			expected := ""
+			if day == 2 {
+				expected = joined
+			}
+			want(fmt.Sprint("day ", day), expected)
+		}
+		if after := w.SQL(`SELECT count(*) FROM automation_members`)[0]; after != before {
+			t.Errorf("%s members, %s before", after, before)
+		}
+	})
+}
