@@ -41,10 +41,10 @@ type Restored struct {
 	Held     int64   `json:"held"`      // emails and recipients of broadcasts that were waiting in the backup
 	Feeds    int64   `json:"feeds"`     // that were active, and are held
 	// What is held of automations: those that dates and schedules start, open runs, and events that were not taken.
-	Automations int64 `json:"automations"`
-	Runs        int64 `json:"automation_runs"`
-	Events      int64 `json:"automation_events"`
-	BackupAt *string `json:"backup_at"` // nil: a plain copy without this information
+	Automations int64   `json:"automations"`
+	Runs        int64   `json:"automation_runs"`
+	Events      int64   `json:"automation_events"`
+	BackupAt    *string `json:"backup_at"` // nil: a plain copy without this information
 }
 
 // Restore replaces a database on which no server runs by a backup. Waiting mail in it is held
