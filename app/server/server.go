@@ -261,6 +261,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		}})
 	s.Backup = backup.New(b, cfg.Backup)
 	s.Queue = queue.New(b, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
+	s.Queue.ReleaseAutomation = s.Automations.Release
 	s.Certificates = certificates.New(b, cfg.Certificates)
 	s.Health = health.New(b, s.Domains, s.Relays, s.Queue, s.Backup, s.Certificates).WithTarget(locationOf(&cfg), health.Network{})
 	s.Health.SetAlerts(cfg.Alerts)
