@@ -306,7 +306,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv(name, url)
 	case err := <-s.done:
 		ts.Fatalf("serve ended: %v\n%s", err, ts.ReadFile(name+".err"))
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		ts.Fatalf("serve does not listen\n%s", ts.ReadFile(name+".err"))
 	}
 }
@@ -322,7 +322,7 @@ func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.cmd.Process.Signal(signals[args[1]]))
 	select {
 	case <-s.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		ts.Fatalf("%s does not end", args[0])
 	}
 	if got := strconv.Itoa(s.cmd.ProcessState.ExitCode()); got != args[2] {
@@ -347,6 +347,9 @@ func cmdBlackhole(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(servers(ts)[args[0]].pipe.Close())
 }
 
+// patience is how long a test waits for a program before it counts as hanging.
+const patience = 2 * time.Minute
+
 // cmdExits: `exits CODE ARGS…` runs mailer to its end and wants that exit code.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -354,12 +357,12 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := mailer(ts, args[1:]...)
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
-	stop := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
-	err := cmd.Run()
-	stop.Stop()
-	if cmd.ProcessState == nil {
+	if err := cmd.Start(); err != nil {
 		ts.Fatalf("run mailer: %v", err)
 	}
+	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // the exit code tells more
+	stop.Stop()
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
 	}
@@ -385,7 +388,7 @@ func call(ts *testscript.TestScript, args []string) (int, []byte) {
 	if args[2] != "-" {
 		r.Header.Set("Authorization", "Bearer "+args[2])
 	}
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(r)
 	ts.Check(err)
 	defer res.Body.Close()
@@ -421,7 +424,7 @@ func await(ts *testscript.TestScript, pattern string, ask func() string) string 
 	ts.Check(err)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(3 * time.Second); ; {
+	for end := time.After(patience); ; {
 		answer := ask()
 		if re.MatchString(answer) {
 			return answer

@@ -1325,14 +1325,14 @@ CREATE TABLE automations (
   name       TEXT NOT NULL,
   status     TEXT NOT NULL CHECK (status IN ('enabled', 'disabled')),
   version    INTEGER NOT NULL, -- counts the changes of the flow, from 1
-  next_at    INTEGER,          -- when triggers by date or schedule start runs next; NULL: other triggers, disabled, or held
+  next_at    INTEGER,          -- when triggers by date or schedule start runs next, or contacts are judged; NULL: other triggers, or disabled
   progress   TEXT,             -- JSON: how far starts by date or schedule have come; NULL: none are under way
   held       TEXT CHECK (held IN ('imported', 'restored')), -- starts by date and schedule are held; NULL: they are not
   deleted_at INTEGER,          -- its runs are removed in steps, then the row; NULL: not deleted
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX automations_team ON automations (team_id, id) WHERE deleted_at IS NULL;
+CREATE INDEX automations_team ON automations (team_id, id);
 CREATE INDEX automations_next ON automations (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX automations_deleted ON automations (id) WHERE deleted_at IS NOT NULL;
 
@@ -1365,10 +1365,12 @@ CREATE TABLE automation_signals (
   payload    TEXT,             -- JSON: an object; NULL: none
   chain      TEXT,             -- JSON: ids of the automations that led to it; NULL: none
   created_at INTEGER NOT NULL,
-  done       INTEGER NOT NULL CHECK (done IN (0, 1)) -- 1: taken
+  done       INTEGER NOT NULL CHECK (done IN (0, 1, 2)) -- 1: taken; 2: held since a restore
 ) STRICT;
+CREATE INDEX automation_signals_team ON automation_signals (team_id, id);
 CREATE INDEX automation_signals_open ON automation_signals (team_id, id) WHERE done = 0;
 CREATE INDEX automation_signals_contact ON automation_signals (team_id, contact_id, name, id);
+CREATE INDEX automation_signals_held ON automation_signals (team_id, contact_id, id) WHERE done = 2;
 CREATE INDEX automation_signals_age ON automation_signals (created_at) WHERE done = 1;
 
 -- Runs: the way of one contact through one version of an automation.
@@ -1392,13 +1394,14 @@ CREATE TABLE automation_runs (
   started_at    INTEGER NOT NULL,
   completed_at  INTEGER           -- NULL: running
 ) STRICT;
+CREATE INDEX automation_runs_team ON automation_runs (team_id, id);
 CREATE INDEX automation_runs_list ON automation_runs (automation_id, id);
 CREATE INDEX automation_runs_status ON automation_runs (automation_id, status, id);
 CREATE INDEX automation_runs_contact ON automation_runs (team_id, contact_id, id);
 CREATE INDEX automation_runs_open ON automation_runs (team_id, contact_id, automation_id) WHERE status = 'running';
 CREATE INDEX automation_runs_due ON automation_runs (team_id, sends, due_at, id) WHERE due_at IS NOT NULL AND held IS NULL;
 CREATE INDEX automation_runs_next ON automation_runs (due_at) WHERE due_at IS NOT NULL AND held IS NULL;
-CREATE INDEX automation_runs_held ON automation_runs (team_id, id) WHERE held IS NOT NULL;
+CREATE INDEX automation_runs_held ON automation_runs (team_id, contact_id, id) WHERE held IS NOT NULL;
 CREATE INDEX automation_runs_age ON automation_runs (completed_at) WHERE completed_at IS NOT NULL;
 
 CREATE TABLE automation_run_steps (
@@ -1418,7 +1421,7 @@ CREATE TABLE automation_run_steps (
 CREATE TABLE automation_entries (
   automation_id TEXT NOT NULL REFERENCES automations (id) ON DELETE CASCADE,
   contact_id    TEXT NOT NULL,
-  entry_key     TEXT NOT NULL,    -- value of the event's member for once_per_event_key; empty: all starts
+  entry_key     TEXT NOT NULL,    -- hash of the value of the event's member, for once_per_event_key; empty: all starts
   team_id       TEXT NOT NULL,
   last_at       INTEGER NOT NULL,
   recent        TEXT NOT NULL,    -- JSON: times of the starts of the last 24 hours, in milliseconds

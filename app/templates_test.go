@@ -56,7 +56,7 @@ func TestEmptyFallbackIsAString(t *testing.T) {
 	if made.Variables[0].Fallback == nil || made.Variables[1].Fallback != nil {
 		t.Errorf("%+v", made.Variables)
 	}
-	if r, err := render.Template(&made.TemplateContent, nil, true, time.Time{}, app.MaxRendered); err != nil || r.HTML != "[]" {
+	if r, err := render.Template(&made.TemplateContent, nil, nil, true, time.Time{}, app.MaxRendered); err != nil || r.HTML != "[]" {
 		t.Errorf("%v %+v", err, r)
 	}
 }

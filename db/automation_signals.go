@@ -10,7 +10,7 @@ import (
 	"mailer/app"
 )
 
-const signalColumns = `s.id, s.team_id, s.contact_id, s.name, s.payload, s.chain, s.created_at, s.done`
+const signalColumns = `s.id, s.team_id, s.contact_id, s.name, s.payload, s.chain, s.created_at, s.done = 1`
 
 func scanSignal(s scanner) (app.Signal, error) {
 	var g app.Signal

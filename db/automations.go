@@ -1,7 +1,9 @@
 package db
 
 import (
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -57,19 +59,39 @@ func (r *Reader) DeletedAutomation() (app.Automation, error) {
 	return one(r, scanAutomation, `SELECT `+automationColumns+` FROM automations AS a WHERE a.deleted_at IS NOT NULL ORDER BY a.id LIMIT 1`)
 }
 
-// DropAutomation deletes at most limit runs of a deleted automation, with their steps, and at the end the
-// automation itself. It reports whether nothing is left.
+// stepsOfRun is how many steps a run has on average, at most: a Write that deletes limit rows deletes
+// limit/stepsOfRun runs.
+const stepsOfRun = 20
+
+type openRun struct {
+	id, teamID string
+	open       bool
+}
+
+func scanOpenRun(s scanner) (r openRun, err error) {
+	err = s.Scan(&r.id, &r.teamID, &r.open)
+	return r, err
+}
+
+// DropAutomation deletes about limit rows of a deleted automation: runs with their steps, entries, members
+// and versions, and at the end the automation itself. It reports whether nothing is left.
 func (tx *Tx) DropAutomation(id string, limit int) (done bool, err error) {
-	runs, err := list(&tx.Reader, scanText, `SELECT id FROM automation_runs WHERE automation_id = ? ORDER BY id LIMIT ?`, id, limit)
+	few := max(1, limit/stepsOfRun)
+	runs, err := list(&tx.Reader, scanOpenRun, `SELECT id, team_id, status = 'running' FROM automation_runs WHERE automation_id = ? ORDER BY id LIMIT ?`, id, few)
 	if err != nil {
 		return false, err
 	}
 	for _, run := range runs {
-		if err := tx.Write(`DELETE FROM automation_runs WHERE id = ?`, run); err != nil {
+		if err := tx.Write(`DELETE FROM automation_runs WHERE id = ?`, run.id); err != nil {
 			return false, err
 		}
+		if run.open {
+			if err := tx.countOpenRuns(run.teamID, -1); err != nil {
+				return false, err
+			}
+		}
 	}
-	if len(runs) == limit {
+	if len(runs) > 0 {
 		return false, nil
 	}
 	entries, err := tx.Exec(`DELETE FROM automation_entries WHERE automation_id = ?1 AND contact_id IN (SELECT contact_id FROM automation_entries WHERE automation_id = ?1 ORDER BY contact_id LIMIT ?2)`, id, limit)
@@ -78,6 +100,10 @@ func (tx *Tx) DropAutomation(id string, limit int) (done bool, err error) {
 	}
 	members, err := tx.Exec(`DELETE FROM automation_members WHERE automation_id = ?1 AND contact_id IN (SELECT contact_id FROM automation_members WHERE automation_id = ?1 ORDER BY contact_id LIMIT ?2)`, id, limit)
 	if err != nil || members > 0 {
+		return false, err
+	}
+	versions, err := tx.Exec(`DELETE FROM automation_versions WHERE automation_id = ?1 AND version IN (SELECT version FROM automation_versions WHERE automation_id = ?1 ORDER BY version LIMIT ?2)`, id, few)
+	if err != nil || versions > 0 {
 		return false, err
 	}
 	return true, tx.Write(`DELETE FROM automations WHERE id = ? AND deleted_at IS NOT NULL`, id)
@@ -220,6 +246,15 @@ type Entry struct {
 	Recent []int64 // times of the starts of the last 24 hours, in milliseconds
 }
 
+// entryKey returns the column of a key: a hash, since the key can be long, or about a person.
+func entryKey(key string) string {
+	if key == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
+}
+
 // Entry returns when an automation started for a contact, with a value of its key; empty: any. Error:
 // ErrNotFound if it never did.
 func (r *Reader) Entry(automationID, contactID, key string) (Entry, error) {
@@ -231,7 +266,7 @@ func (r *Reader) Entry(automationID, contactID, key string) (Entry, error) {
 		}
 		e.LastAt = fromMilli(last)
 		return e, err
-	}, `SELECT last_at, recent FROM automation_entries WHERE automation_id = ? AND contact_id = ? AND entry_key = ?`, automationID, contactID, key)
+	}, `SELECT last_at, recent FROM automation_entries WHERE automation_id = ? AND contact_id = ? AND entry_key = ?`, automationID, contactID, entryKey(key))
 }
 
 // PutEntry stores that an automation starts for a contact.
@@ -241,5 +276,5 @@ func (tx *Tx) PutEntry(teamID, automationID, contactID, key string, e Entry) err
 		return err
 	}
 	return tx.Write(`INSERT INTO automation_entries (automation_id, contact_id, entry_key, team_id, last_at, recent) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (automation_id, contact_id, entry_key) DO UPDATE SET last_at = excluded.last_at, recent = excluded.recent`, automationID, contactID, key, teamID, milli(e.LastAt), recent)
+		ON CONFLICT (automation_id, contact_id, entry_key) DO UPDATE SET last_at = excluded.last_at, recent = excluded.recent`, automationID, contactID, entryKey(key), teamID, milli(e.LastAt), recent)
 }

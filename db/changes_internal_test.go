@@ -66,8 +66,9 @@ var cachedTables = map[string]string{
 	"webhooks": "Webhooks", "erasures": "Erasures",
 }
 
-var uncachedTables = strings.Fields(`account_texts aged attachment_pieces attachments attempts audit_logs blocks broadcast_blocks broadcast_clicks broadcast_contents
-	broadcast_languages broadcast_links broadcast_recipients broadcasts captures certificate_states certificates choice_news confirmations consents contents deliveries
+var uncachedTables = strings.Fields(`account_texts aged attachment_pieces attachments attempts audit_logs
+	automation_counts automation_entries automation_listeners automation_members automation_run_steps automation_runs automation_signals automation_teams automation_versions automations blocks broadcast_blocks broadcast_clicks broadcast_contents
+	broadcast_languages broadcast_links broadcast_recipients broadcasts captures certificate_states certificates choice_news confirmations consents contents custom_events deliveries
 	devices dns_credentials dns_published doubts emails events feedback feeds former_addresses former_envelopes forms idempotency image_pieces images import_errors
 	import_pieces imports invitation_mails invitations issues leftovers logos mail_counts members memberships nodes opt_ins pages_hosts passkeys properties provider_ids
 	raw_pieces recipients recovery_codes refusals

@@ -214,7 +214,7 @@ func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error 
 	return nil
 }
 
-// DeleteContact deletes a contact with its memberships and consents, and updates counters.
+// DeleteContact deletes a contact with its memberships and consents, ends its runs, and updates counters.
 // Opt-outs of the address stay, because they hold if the address is added again.
 func (tx *Tx) DeleteContact(c *app.Contact) error {
 	tx.Changed(engine.Suppressions)
@@ -234,6 +234,9 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 		return fmt.Errorf("delete memberships: %w", err)
 	}
 	if err := tx.deleteConsents(c); err != nil {
+		return err
+	}
+	if err := tx.leaveAutomations(c); err != nil {
 		return err
 	}
 	n, err := tx.Exec(`DELETE FROM contacts WHERE team_id = ? AND id = ?`, c.TeamID, c.ID)

@@ -26,6 +26,7 @@ const (
 	AuditBefore
 	AuditAfter
 	ImportErrorValues
+	SignalPayloads
 	TextKinds // number of kinds
 )
 
@@ -78,6 +79,9 @@ var textColumns = [TextKinds]textColumn{
 		read: `SELECT e.id, e.value FROM import_errors AS e CROSS JOIN imports AS i
 			ON i.team_id = ?1 AND i.id = e.import_id AND e.id > ?2 AND e.id <= ?3 AND e.value IS NOT NULL ORDER BY e.id LIMIT ?4`,
 		write: `UPDATE import_errors SET value = ? WHERE import_id IN (SELECT i.id FROM imports AS i WHERE i.team_id = ?) AND id = ?`},
+	SignalPayloads: {json: true,
+		read:  `SELECT id, coalesce(payload, 'null') FROM automation_signals WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE automation_signals SET payload = ? WHERE team_id = ? AND id = ?`},
 }
 
 func (k TextKind) column() (*textColumn, error) {

@@ -383,7 +383,7 @@ func isOrdered(text string) bool {
 }
 
 // takesAny are statements that return any matching rows up to a limit.
-var takesAny = []string{"OnlyMembership", "QueuedDomains", "WaitingUnits", "prefixed", "NextImportOver", "purgeLeftoversOf"}
+var takesAny = []string{"OnlyMembership", "QueuedDomains", "WaitingUnits", "prefixed", "NextImportOver", "purgeLeftoversOf", "PurgeOptIns"}
 
 func TestStatementsGiveSameResultOnBothEngines(t *testing.T) {
 	t.Parallel()

@@ -32,6 +32,11 @@ var maxColumnBytes = map[string]int{
 	"aged.kind":                    keywordLength, // content, email or recipient
 	"audit_logs.actor":             256,           // an id, or the name of a system user
 	"audit_logs.target":            1000,          // base.Audit truncates it
+	"automation_counts.step_key":   app.MaxStepKey * utf8.UTFMax,
+	"automation_entries.entry_key": 64, // a hash
+	"automation_listeners.name":    app.MaxEventName * utf8.UTFMax,
+	"automation_signals.name":      app.MaxEventName * utf8.UTFMax,
+	"custom_events.name":           app.MaxEventName * utf8.UTFMax,
 	"blocks.name":                  app.MaxBlockName * utf8.UTFMax,
 	"broadcasts.mails":             idLength,      // prefix of an id
 	"broadcast_languages.language": keywordLength, // a tag

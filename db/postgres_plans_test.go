@@ -81,6 +81,7 @@ func postgresPlanOf(t *testing.T, c *pgx.Conn, text string) *postgresPlan {
 var postgresMayScan = map[string]string{
 	"BroadcastRelays":    "broadcasts that are not over, by an index of those alone",
 	"HoldOpenBroadcasts": "the same",
+	"NextRunDue":         "the first row of an index",
 	"Members":            "a row for each person with a second factor",
 	"Accounts":           "the same",
 	"ListAccounts":       "the same",

@@ -67,6 +67,10 @@ func (tx *Tx) BeginTeamDeletion(teamID string) error {
 	if err != nil {
 		return fmt.Errorf("end imports: %w", err)
 	}
+	err = tx.Write(`UPDATE automations SET deleted_at = ?, status = 'disabled', next_at = NULL WHERE team_id = ? AND deleted_at IS NULL`, milli(tx.Now), teamID)
+	if err != nil {
+		return fmt.Errorf("end automations: %w", err)
+	}
 	return nil
 }
 
@@ -111,6 +115,12 @@ var teamPurges = []teamPurge{
 	{"broadcasts", (*Tx).purgeBroadcastsOf},
 	{"imports", (*Tx).purgeImportsOf},
 	{"webhooks", purgeKind(purgedWebhooks)},
+	{"automation_listeners", rows(`DELETE FROM automation_listeners WHERE team_id = ?1 AND (name, automation_id, version, starts) IN
+		(SELECT name, automation_id, version, starts FROM automation_listeners WHERE team_id = ?1 LIMIT ?2)`)},
+	{"automation_signals", rows(`DELETE FROM automation_signals WHERE team_id = ?1 AND id IN (SELECT id FROM automation_signals WHERE team_id = ?1 LIMIT ?2)`)},
+	{"automations", (*Tx).purgeAutomationsOf},
+	{"automation_teams", rows(`DELETE FROM automation_teams WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
+	{"custom_events", rows(`DELETE FROM custom_events WHERE team_id = ?1 AND id IN (SELECT id FROM custom_events WHERE team_id = ?1 LIMIT ?2)`)},
 	{"issues", rows(`DELETE FROM issues WHERE team_id = ?1 AND id IN (SELECT id FROM issues WHERE team_id = ?1 LIMIT ?2)`)},
 	{"feeds", rows(`DELETE FROM feeds WHERE team_id = ?1 AND id IN (SELECT id FROM feeds WHERE team_id = ?1 LIMIT ?2)`)},
 	{"pages_hosts", rows(`DELETE FROM pages_hosts WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
@@ -282,6 +292,19 @@ func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error)
 
 // lastMail sorts after all numbers of a broadcast's email ids.
 const lastMail = "ffffffff"
+
+// purgeAutomationsOf deletes rows of a team's first automation, and then the automation.
+func (tx *Tx) purgeAutomationsOf(teamID string, limit int) (more bool, err error) {
+	if err := tx.Write(`UPDATE automations SET deleted_at = ?, status = 'disabled', next_at = NULL WHERE team_id = ? AND deleted_at IS NULL`, milli(tx.Now), teamID); err != nil {
+		return false, err
+	}
+	ids, err := list(&tx.Reader, scanText, `SELECT id FROM automations WHERE team_id = ? ORDER BY id LIMIT 1`, teamID)
+	if err != nil || len(ids) == 0 {
+		return false, err
+	}
+	_, err = tx.DropAutomation(ids[0], limit)
+	return true, err
+}
 
 func (tx *Tx) purgeImportsOf(teamID string, limit int) (more bool, err error) {
 	if err := tx.Write(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID); err != nil {

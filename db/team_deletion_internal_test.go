@@ -11,8 +11,10 @@ var goesWith = map[string]string{
 	"captures": "emails", "provider_ids": "emails", "account_texts": "emails",
 	"broadcast_contents": "broadcasts", "broadcast_recipients": "broadcasts", "broadcast_links": "broadcasts", "broadcast_languages": "broadcasts", "broadcast_blocks": "broadcasts", "template_blocks": "template_versions", "broadcast_clicks": "broadcasts",
 	"dkim_keys": "domains", "dns_credentials": "domains", "dns_published": "domains", "templates": "template_versions", "import_pieces": "imports", "import_errors": "imports",
-	"image_pieces": "images",
-	"choices":      "leftovers", "members": "leftovers", "deliveries": "leftovers", "webhook_terms": "leftovers",
+	"image_pieces":        "images",
+	"automation_versions": "automations", "automation_runs": "automations", "automation_run_steps": "automations", "automation_entries": "automations", "automation_counts": "automations",
+	"automation_members": "automations",
+	"choices":            "leftovers", "members": "leftovers", "deliveries": "leftovers", "webhook_terms": "leftovers",
 }
 
 // ofNoTeam are tables without rows of a team.

@@ -29,6 +29,7 @@ type usageLimits struct {
 	EmailsPerMonth int64    `json:"emails_per_month,omitempty" doc:"On monthly plans: included recipients"`
 	Domains        int      `json:"domains,omitempty" doc:"Absent: no limit"`
 	Contacts       int      `json:"contacts,omitempty" doc:"Absent: no limit"`
+	AutomationRuns int64    `json:"automation_runs" doc:"Open runs of automations"`
 }
 
 type usageToday struct {
@@ -79,7 +80,7 @@ func newUsageRecord(u *plan.Usage) usageRecord {
 	}
 	name, terms := string(u.Plan.Name), u.Plan.Terms()
 	out.Plan = &name
-	out.Limits = &usageLimits{EmailsPerDay: terms.PerDay, EmailsPerMonth: u.Plan.Included(), Domains: terms.Domains, Contacts: terms.Contacts}
+	out.Limits = &usageLimits{EmailsPerDay: terms.PerDay, EmailsPerMonth: u.Plan.Included(), Domains: terms.Domains, Contacts: terms.Contacts, AutomationRuns: terms.MaxOpenRuns()}
 	if !u.Plan.Daily() {
 		out.Period = &usagePeriod{
 			EmailsSent: u.Period, Included: u.Plan.Included(), OverageEnabled: u.Plan.Overage, OverageUSDPer1k: terms.OverageUSD,

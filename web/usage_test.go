@@ -53,7 +53,7 @@ func TestUsageCloudQuotas(t *testing.T) {
 		return u
 	}
 	u := usage()
-	if !u.Cloud || *u.Plan != "free" || *u.Limits != (usageLimits{EmailsPerDay: 100, Domains: 3, Contacts: 1000}) || u.Period != nil {
+	if !u.Cloud || *u.Plan != "free" || *u.Limits != (usageLimits{EmailsPerDay: 100, Domains: 3, Contacts: 1000, AutomationRuns: 1000}) || u.Period != nil {
 		t.Errorf("a fresh team has %+v", u)
 	}
 	batch := "[" + strings.Repeat(validSend+",", 99) + validSend + "]"

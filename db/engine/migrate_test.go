@@ -241,7 +241,7 @@ func TestMigrationNumbersAreChecked(t *testing.T) {
 
 func TestNewerDatabaseIsRefused(t *testing.T) {
 	opts := atVersion1(t)
-	onFile(t, opts.Path, "PRAGMA user_version = 7")
+	onFile(t, opts.Path, "PRAGMA user_version = 1000")
 	before := content(t, opts.Path)
 	if _, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"002_plan.sql": step2})); !errors.Is(err, ErrNew) {
 		t.Errorf("migrate: %v", err)

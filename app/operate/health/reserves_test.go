@@ -2,6 +2,8 @@ package health_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 
 	"mailer/app"
@@ -17,9 +19,11 @@ import (
 func TestReservesAreChecked(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
-		broken, dns := map[string]string{}, testserver.NewDNS()
+		var broken sync.Map // replies to the password, by relay
+		dns := testserver.NewDNS()
 		probe := func(_ context.Context, r relayurl.Relay, _ *app.Outgoing, _ bool) []relayurl.Step {
-			return []relayurl.Step{{Step: "auth", OK: broken[r.FullName()] == "", Reply: broken[r.FullName()]}}
+			reply, isBroken := broken.Load(r.FullName())
+			return []relayurl.Step{{Step: "auth", OK: !isBroken, Reply: fmt.Sprint(reply)}}
 		}
 		reserve := relayurl.Relay{Region: app.DefaultRegion, Name: app.DefaultRegion + "/b", Host: "smtp.postmarkapp.com", Port: 587}
 		w := testserver.NewWithConfig(t, server.Config{Probe: probe, Resolver: dns.Lookup},
@@ -39,7 +43,7 @@ func TestReservesAreChecked(t *testing.T) {
 		find(t, all, "domain news.test", false, "send.news.test", "include:spf.mtasv.net is missing", "v=spf1 a:relay.test include:spf.mtasv.net ~all", "mailer domains records news.test")
 		find(t, all, "relay us-east-1/b reports", false, "Postmark", "mailer ingest")
 
-		broken[reserve.Name] = "535 wrong password"
+		broken.Store(reserve.Name, "535 wrong password")
 		w.Report(feedback.Report{Source: app.SourcePostmark, ID: "1", Kind: feedback.Delivered, Recipient: "bob@example.net"})
 		dns.Publish([]app.DNSRecord{{Type: "TXT", Name: "send.news.test", Value: "v=spf1 a:relay.test include:spf.mtasv.net ~all"}, {Type: "TXT", Name: "_dmarc.news.test", Value: "v=DMARC1; p=reject"}})
 		all = check()

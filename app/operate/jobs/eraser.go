@@ -93,7 +93,7 @@ type erasure struct {
 // run processes all data once, then retries mail in flight until it is finished.
 func (w *erasure) run(ctx context.Context) error {
 	if !w.walked {
-		for _, part := range []func(context.Context) error{w.emails, w.broadcasts, w.texts, w.imports, w.requests, w.answers} {
+		for _, part := range []func(context.Context) error{w.emails, w.broadcasts, w.runs, w.texts, w.imports, w.requests, w.answers} {
 			err := part(ctx)
 			if errors.Is(err, db.ErrDamaged) { // the rest must be done all the same
 				w.s.Log.Error("an erasure leaves rows that can't be read: the database file is damaged there", "team", w.team.ID, "err", err, "help", "mailer check names all that is damaged")
@@ -258,6 +258,39 @@ func (w *erasure) eraseEmail(tx *db.Tx, m db.ErasableEmail, pieces *int) (leavin
 		}
 	}
 	return false, false, tx.EraseEmail(w.team.ID, m, set)
+}
+
+// runs erases addresses from runs of automations.
+func (w *erasure) runs(ctx context.Context) error {
+	span := db.Span{Until: w.team.Until()}
+	for {
+		var hit map[string]bool
+		var next string
+		err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			hit, next, err = r.RunsWithTraces(w.team.ID, span, eraseScanRows, w.set)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for part := range slices.Chunk(slices.Sorted(maps.Keys(hit)), rowsPerErase) {
+			err := w.s.DB.Write(ctx, func(tx *db.Tx) error {
+				for _, id := range part {
+					if err := tx.EraseTracesOfRun(w.team.ID, id, w.set(id)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		span.After = next
+	}
 }
 
 // requests erases logged requests that mention an address.

@@ -16,7 +16,8 @@ import (
 )
 
 // erasedColumns are the columns that an erasure searches. Those of other rows stay.
-var erasedColumns = strings.Fields(`attempts.conversation attempts.detail audit_logs.after audit_logs.before audit_logs.target broadcast_recipients.email
+var erasedColumns = strings.Fields(`attempts.conversation attempts.detail audit_logs.after audit_logs.before audit_logs.target automation_run_steps.error automation_run_steps.output
+	automation_runs.context automation_signals.payload broadcast_recipients.email
 	broadcasts.reply_to broadcasts.sender captures.message consents.record contacts.email contents.headers doubts.recipients emails.bcc_list emails.cc_list emails.reply_to
 	emails.sender emails.to_list events.detail events.recipient former_addresses.email idempotency.key idempotency.response import_errors.value
 	import_pieces.content opt_ins.email opt_ins.request raw_pieces.content recipients.address relay_troubles.detail request_logs.endpoint request_logs.user_agent segments.filter
@@ -24,6 +25,7 @@ var erasedColumns = strings.Fields(`attempts.conversation attempts.detail audit_
 
 // otherColumns hold no address of a contact: names and ids of tables or columns.
 var otherColumns = strings.Fields(`
+	automation_counts automation_entries automation_listeners automation_members automation_teams automations custom_events
 	certificate_states certificates changes dkim_keys dns_credentials dns_published domains feeds issues logos nodes origin pages_hosts relay_states relays schema_versions settings teams writes state
 	devices invitation_mails invitations memberships passkeys recovery_codes sessions sign_in_codes totp users
 	id team_id email_id broadcast_id block_id version_id key_id user_id topic_id template_id segment_id contact_id import_id webhook_id event_id attachment_id owner_id recipient_id domain_id
@@ -32,6 +34,7 @@ var otherColumns = strings.Fields(`
 	topics.topic_archive
 	image_id images.sizes image_pieces.content form_id opt_in_id link_id confirm mail person ip_range for_opt_in used_proofs
 	emails.message_id emails.tags emails.last_event contents.unsubscribe contents.tracking contents.insights attachments.content_type attachments.content_id
+	automation_id run_id step_key step_type waits_for reason automation_run automation_step automation_signals.chain teams.time_zone
 	account_texts.sealed erasures.addresses webhooks.secrets units.stood units.signature units.part recipients.queue emails.routed suppressions.address contacts.address choices.address
 	keys.public keys.allowed_ips keys.made_by properties.key templates.alias imports.options audit_logs.action audit_logs.address`)
 
@@ -74,6 +77,12 @@ func plantInColumns(w *testserver.Server) app.Contact {
 		{`INSERT INTO opt_ins (id, team_id, form_id, form_version, address, email, status, mail, ip_range, request, requested_at) VALUES (?1, ?2, '', 0, ?3, ?4, 'pending', 'none', '', ?5, 1)`, id, team, hash[:], address,
 			`{"first_name":"` + address + `"}`},
 		{`INSERT INTO consents (id, team_id, contact_id, record, created_at) VALUES (?, ?, ?, ?, 1)`, id, team, c.ID, `{"email":"` + address + `"}`},
+		{`INSERT INTO automation_signals (id, team_id, contact_id, name, payload, created_at, done) VALUES (?1, ?2, ?1, 'x', ?3, 1, 1)`, id, team, `{"to":"` + address + `"}`},
+		{`INSERT INTO automations (id, team_id, name, status, version, created_at, updated_at) VALUES (?, ?, 'x', 'enabled', 1, 1, 1)`, id, team},
+		{`INSERT INTO automation_versions (automation_id, version, flow, created_at) VALUES (?, 1, ?, 1)`, id, `{"steps":[{"from":"` + address + `"}]}`},
+		{`INSERT INTO automation_runs (id, team_id, automation_id, version, contact_id, status, step_key, step_n, sends, context, created_at, started_at) VALUES (?1, ?2, ?1, 1, ?1, 'running', 'a', 1, 0, ?3, 1, 1)`,
+			id, team, `{"event":{"to":"` + address + `"}}`},
+		{`INSERT INTO automation_run_steps (run_id, n, step_key, step_type, status, output, error, started_at) VALUES (?1, 1, 'a', 'delay', 'failed', ?2, ?2, 1)`, id, `{"to":"` + address + `"}`},
 		{`UPDATE webhooks SET endpoint = ?`, "https://hooks.test/?to=" + address},
 		{`INSERT INTO properties (id, team_id, key, type, fallback, created_at) VALUES (?, ?, 'who', 'string', ?, 1)`, id, team, `"` + address + `"`},
 		{`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?)`, team, id, hash[:], address},

@@ -27,7 +27,7 @@ func wantErased(w *testserver.Server) {
 }
 
 // freeText are the columns with texts that people write, which an erasure does not search.
-var freeText = strings.Fields(`images.alt attachment_pieces.content attachments.filename blocks.html blocks.name broadcast_contents.design broadcast_contents.frozen
+var freeText = strings.Fields(`images.alt automation_versions.flow attachment_pieces.content attachments.filename blocks.html blocks.name broadcast_contents.design broadcast_contents.frozen
 	broadcast_contents.content_variants broadcast_contents.html broadcast_contents.plain broadcast_contents.preview broadcast_links.url broadcast_recipients.fields broadcasts.name
 	broadcasts.subject contacts.first_name contacts.last_name contacts.properties contents.html contents.plain emails.subject forms.definition keys.name properties.fallback
 	segments.name template_versions.design template_versions.html template_versions.plain template_versions.subject template_versions.template_variants template_versions.variables

@@ -6,6 +6,7 @@
 package plan
 
 import (
+	"cmp"
 	"time"
 
 	"mailer/app"
@@ -31,13 +32,17 @@ type Terms struct {
 	Contacts    int
 	Attachments int64 // decoded bytes in one email
 	Images      int64 // bytes of all images
+	OpenRuns    int64 // of automations; 0: app.MaxOpenRuns
 }
+
+// MaxOpenRuns returns how many runs of automations a team can have open.
+func (t Terms) MaxOpenRuns() int64 { return cmp.Or(t.OpenRuns, app.MaxOpenRuns) }
 
 // Terms returns the limits of a plan; ok is false for an unknown name.
 func (n Name) Terms() (Terms, bool) {
 	switch n {
 	case Free:
-		return Terms{PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20, Images: 100 << 20}, true
+		return Terms{PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20, Images: 100 << 20, OpenRuns: app.MaxFreeOpenRuns}, true
 	case Starter:
 		return Terms{PerDay: 1500, Domains: 10, Attachments: 1 << 20, Images: 250 << 20}, true
 	case Pro:

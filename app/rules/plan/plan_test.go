@@ -39,7 +39,7 @@ func TestPeriod(t *testing.T) {
 
 func TestTerms(t *testing.T) {
 	for name, want := range map[Name]Terms{
-		"free":    {PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20, Images: 100 << 20},
+		"free":    {PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20, Images: 100 << 20, OpenRuns: 1000},
 		"starter": {PerDay: 1500, Domains: 10, Attachments: 1 << 20, Images: 250 << 20},
 		"pro":     {PerMonth: 100000, OverageUSD: 0.3, Attachments: 5 << 20, Images: 500 << 20},
 		"scale":   {PerMonth: 500000, OverageUSD: 0.2, Attachments: 10 << 20, Images: 1 << 30},

@@ -34,7 +34,7 @@ func TestTemplate(t *testing.T) {
 		{"{{{FIRST_NAME|there}}}{{{LAST_NAME}}}{{{EMAIL}}}{{{contact.a_1|c}}}{{{contact}}}{{{this|t}}}", "therect", "therect"},
 		{"{{{ RESEND_UNSUBSCRIBE_URL | x }}}", "{{{UNSUBSCRIBE_URL}}}", "{{{UNSUBSCRIBE_URL}}}"},
 	} {
-		r, err := Template(oneVariable(c.in, &c.in), values, false, time.Time{}, app.MaxRendered)
+		r, err := Template(oneVariable(c.in, &c.in), values, nil, false, time.Time{}, app.MaxRendered)
 		if err != nil || r.HTML != c.html || *r.Text != c.text {
 			t.Errorf("%q: %v %+v", c.in, err, r)
 		}

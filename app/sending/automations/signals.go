@@ -74,7 +74,7 @@ func (s *Service) contactOf(tx *db.Tx, teamID, address string, create bool) (str
 	if err != nil {
 		return "", err
 	}
-	id, _, err := w.Put(&n, app.ConflictSkip)
+	id, _, err := w.Put(n, app.ConflictSkip)
 	if err != nil {
 		return "", err
 	}
@@ -83,7 +83,7 @@ func (s *Service) contactOf(tx *db.Tx, teamID, address string, create bool) (str
 
 // mayStartMore refuses an event that would start a run if the team or the server has too many open ones.
 func (s *Service) mayStartMore(r *db.Reader, teamID string) error {
-	left, err := s.openRunsLeft(r, teamID)
+	left, err := s.teams.OpenRunsLeft(r, teamID)
 	if err != nil || left > 0 {
 		return err
 	}
@@ -245,7 +245,7 @@ func (s *Service) startRun(tx *db.Tx, signal *app.Signal, v db.AutomationVersion
 	if isLoop(flow.ReEntry, all, signal.Chain, tx.Now) {
 		return s.recordLoop(tx, run)
 	}
-	left, err := s.openRunsLeft(&tx.Reader, signal.TeamID)
+	left, err := s.teams.OpenRunsLeft(&tx.Reader, signal.TeamID)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ func (s *Service) flow(r *db.Reader, id string, version int64) (*automation.Flow
 	if f, ok := s.flows.Get(name); ok {
 		return f, nil
 	}
+	mark := s.flows.Mark()
 	stored, err := r.AutomationFlow(id, version)
 	if err != nil {
 		return nil, fmt.Errorf("read automation %s: %w", name, err)
@@ -46,7 +47,7 @@ func (s *Service) flow(r *db.Reader, id string, version int64) (*automation.Flow
 	if err != nil {
 		return nil, fmt.Errorf("check automation %s: %w", name, err)
 	}
-	s.flows.Put(name, f)
+	s.flows.Put(name, f, mark)
 	return f, nil
 }
 

@@ -244,6 +244,9 @@ func (s *Service) deleteErased(tx *db.Tx, c app.Contact) error {
 	if err := tx.DeleteContact(&c); err != nil {
 		return err
 	}
+	if err := tx.EraseRuns(c.TeamID, c.ID); err != nil {
+		return err
+	}
 	c.Email, c.FirstName, c.LastName = app.Erased, "", ""
 	return s.announceContact(tx, webhook.ContactDeleted, &c, segments)
 }

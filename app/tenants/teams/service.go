@@ -30,6 +30,7 @@ type Service struct {
 	// By team id. They spare database reads for each email.
 	plans      *cache.Cache[string, plan.Plan]
 	periodSums *cache.Cache[string, periodSum]
+	openRuns   openRuns
 }
 
 // New makes the service.
