@@ -89,8 +89,9 @@ func (l *includeList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 type (
 	contactBatchInput struct {
-		OnConflict string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What to do with an item whose address has a contact already or is in the batch twice"`
-		Validation string `header:"x-batch-validation" enum:"strict,permissive" doc:"strict (default): one invalid item refuses the batch; permissive: it is listed in errors and the others are written"`
+		OnConflict         string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What to do with an item whose address has a contact already or is in the batch twice"`
+		Validation         string `header:"x-batch-validation" enum:"strict,permissive" doc:"strict (default): one invalid item refuses the batch; permissive: it is listed in errors and the others are written"`
+		TriggerAutomations bool   `query:"trigger_automations" doc:"Automations start and continue because of the contacts that are written; without it, a batch starts none"`
 
 		permissive bool
 		conflict   app.OnConflict
@@ -149,7 +150,11 @@ func (r ContactRoutes) putContacts(ctx context.Context, key *app.Key, in *contac
 			items[i].Input, items[i].Err = item.Value.input("")
 		}
 	}
-	result, err := r.Service.PutContacts(ctx, key, items, in.conflict, in.permissive)
+	put := r.Service.PutContacts
+	if in.TriggerAutomations {
+		put = r.Service.PutContactsAndTrigger
+	}
+	result, err := put(ctx, key, items, in.conflict, in.permissive)
 	if err != nil {
 		return nil, err
 	}
