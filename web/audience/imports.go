@@ -130,7 +130,7 @@ type importForm struct {
 type importQuery struct {
 	Preset string `query:"preset" enum:"mailchimp,brevo,sendgrid,postmark,hubspot,mailerlite,resend,listmonk" doc:"The service that exported the file, as the field of the form"`
 	// TriggerAutomations is also a field of the form.
-	TriggerAutomations bool `query:"trigger_automations" doc:"As the field of the form"`
+	TriggerAutomations string `query:"trigger_automations" enum:"true,false" doc:"As the field of the form"`
 }
 
 // ImportPath is the path parameter of one import.
@@ -205,6 +205,14 @@ const importDescription = "The first row of the file names its columns; comma, s
 // triggersDescription describes trigger_automations.
 const triggersDescription = "Automations start and continue because of the contacts that are written"
 
+// readTriggers reads a value of trigger_automations; an empty one is false.
+func readTriggers(value string) (bool, error) {
+	if value != "" && value != "true" && value != "false" {
+		return false, app.Invalid("trigger_automations", "must be true or false")
+	}
+	return value == "true", nil
+}
+
 // documentImport documents the form.
 func documentImport(h *rest.Handler, registry *openapi.Registry, create *openapi.Operation) {
 	file := openapi.Binary()
@@ -252,7 +260,9 @@ func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, query 
 			}
 			in.Preset = query.Preset
 		}
-		in.TriggerAutomations = in.TriggerAutomations || query.TriggerAutomations
+		if err == nil && query.TriggerAutomations != "" {
+			in.TriggerAutomations, err = readTriggers(query.TriggerAutomations)
+		}
 		return in, err
 	})
 	if err != nil {
@@ -308,11 +318,9 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 		f.preset = value
 		return nil
 	case "trigger_automations":
-		if value != "" && value != "true" && value != "false" {
-			return app.Invalid(name, "must be true or false")
-		}
-		f.triggers = value == "true"
-		return nil
+		triggers, err := readTriggers(value)
+		f.triggers = triggers
+		return err
 	}
 	if value == "" {
 		return nil
