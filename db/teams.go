@@ -121,6 +121,7 @@ type TeamSettings struct {
 	LogoURL      string // of a logo on another server; empty: none
 	Page         string // of brand.Brand
 	SecondFactor bool   // members need a second factor
+	TimeZone     string // IANA name, of contacts that have none; empty: UTC
 }
 
 // TeamSettings returns the settings of a team.
@@ -128,17 +129,17 @@ func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
 	return one(r, func(s scanner) (t TeamSettings, err error) {
 		var logo sql.NullString
 		var created int64
-		err = s.Scan(&t.ID, &t.Name, &logo, &t.Page, &t.SecondFactor, &created)
+		err = s.Scan(&t.ID, &t.Name, &logo, &t.Page, &t.SecondFactor, &t.TimeZone, &created)
 		t.LogoURL, t.CreatedAt = logo.String, fromMilli(created)
 		return t, err
-	}, `SELECT id, name, logo_url, coalesce(page, ''), second_factor, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, id)
+	}, `SELECT id, name, logo_url, coalesce(page, ''), second_factor, coalesce(time_zone, ''), created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, id)
 }
 
-// SetTeamSettings stores the page and whether members need a second factor. RenameTeam and
-// SetBrand store the other settings.
+// SetTeamSettings stores the page, whether members need a second factor, and the time zone.
+// RenameTeam and SetBrand store the other settings.
 func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
 	tx.Changed(engine.Control)
-	return tx.WriteOne(`UPDATE teams SET page = ?, second_factor = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.Page), t.SecondFactor, t.ID)
+	return tx.WriteOne(`UPDATE teams SET page = ?, second_factor = ?, time_zone = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.Page), t.SecondFactor, nullText(t.TimeZone), t.ID)
 }
 
 // TeamTimeZone returns the name of the time zone of contacts of a team that have none; empty: UTC.

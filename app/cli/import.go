@@ -30,6 +30,7 @@ type importCommand struct {
 	plan, apply bool
 	emails      bool
 	trust       bool
+	triggers    bool
 	mapping     string // file for the ids that could not be kept
 	images      bool   // fetch what templates and broadcasts show
 	fetchAllow  []string
@@ -63,6 +64,7 @@ func (i *importCommand) command(use, short string, args cobra.PositionalArgs, fr
 	})
 	cmd.Flags().BoolVar(&i.plan, "plan", false, "show what would change, and change nothing (default)")
 	cmd.Flags().BoolVar(&i.apply, "apply", false, "write the data; run the same command again to resume after an interruption")
+	cmd.Flags().BoolVar(&i.triggers, "trigger-automations", false, "start automations for the contacts that are written")
 	for _, flag := range []string{"plan", "apply"} {
 		typed(cmd.Flags().Lookup(flag))
 	}
@@ -84,7 +86,7 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	}
 	complete := false
 	defer func() { done(complete) }()
-	o := transfer.Options{Apply: i.apply, Emails: i.emails, Trust: i.trust, Onto: i.c.InUse != nil && i.c.InUse(i.c.flags.DB)}
+	o := transfer.Options{Apply: i.apply, Emails: i.emails, Trust: i.trust, TriggerAutomations: i.triggers, Onto: i.c.InUse != nil && i.c.InUse(i.c.flags.DB)}
 	mapping := &mappingFile{path: s.mapping}
 	if i.mapping != "" {
 		mapping.path = i.mapping

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (c *Store) teams() *cobra.Command {
 	})
 	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients included per period of a monthly plan (default: the plan's number)")
 	plan.Flags().BoolVar(&in.Overage, "overage", false, "allow a monthly plan up to five times the included recipients")
-	return group("teams", "Teams; each has its own data", c.jsonFlag(create), c.jsonFlag(list), c.teamsRename(), c.jsonFlag(plan), c.setRetention(), c.setBrand(), c.suspendTeam(), c.resumeTeam(), c.teamsDelete())
+	return group("teams", "Teams; each has its own data", c.jsonFlag(create), c.jsonFlag(list), c.teamsRename(), c.setTimeZone(), c.jsonFlag(plan), c.setRetention(), c.setBrand(), c.suspendTeam(), c.resumeTeam(), c.teamsDelete())
 }
 
 func (c *Store) teamsRename() *cobra.Command {
@@ -68,6 +69,22 @@ func (c *Store) teamsRename() *cobra.Command {
 				return err
 			}
 			return c.printDone(map[string]string{"object": "team", "id": team.ID, "name": renamed.Name}, fmt.Sprintf("%s is called %s now", team.Name, renamed.Name))
+		})
+	}))
+}
+
+func (c *Store) setTimeZone() *cobra.Command {
+	return c.jsonFlag(newCommand("set-time-zone TEAM ZONE", "Set the time zone of a team's contacts that have none and of its schedules, like Europe/Berlin; '': UTC", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			team, err := e.Teams.FindTeam(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := e.Teams.SetTimeZone(ctx, team.ID, args[1]); err != nil {
+				return err
+			}
+			zone := cmp.Or(args[1], "UTC")
+			return c.printDone(map[string]string{"object": "team", "id": team.ID, "name": team.Name, "time_zone": zone}, fmt.Sprintf("the time zone of %s is %s now", team.Name, zone))
 		})
 	}))
 }

@@ -26,6 +26,7 @@ type team struct {
 	KeepContent          *string     `json:"keep_content" doc:"How long bodies, attachments and captured messages of finished emails are kept, as mailer teams set-retention takes it; null: as long as the server keeps them"`
 	KeepEmails           *string     `json:"keep_emails" doc:"The same of finished emails as a whole"`
 	PagesHost            *pagesHost  `json:"pages_host" doc:"The team's own host for forms, archives and images; null: none"`
+	TimeZone             *string     `json:"time_zone" doc:"IANA name of the time zone of contacts without the property time_zone, and of schedules of automations; null: UTC" example:"Europe/Berlin"`
 	CreatedAt            string      `json:"created_at" format:"date-time"`
 }
 
@@ -67,6 +68,7 @@ type updateTeamRequest struct {
 	KeepContent          rest.Change[string]     `json:"keep_content,omitempty" doc:"As mailer teams set-retention takes it; null: as the server"`
 	KeepEmails           rest.Change[string]     `json:"keep_emails,omitempty" doc:"As keep_content"`
 	PagesHost            rest.Change[string]     `json:"pages_host,omitempty" maxLength:"254" doc:"A host name below a verified domain of the team, which no other team has; null: none" example:"news.example.com"`
+	TimeZone             rest.Change[string]     `json:"time_zone,omitempty" maxLength:"100" doc:"IANA name; null: UTC" example:"Europe/Berlin"`
 }
 
 type teamOutput struct{ Body team }
@@ -118,7 +120,7 @@ func (r TeamRoutes) update(ctx context.Context, key *app.Key, _ *struct{}, b *up
 	}
 	page := app.Change[brand.Page]{Set: b.Page.Set, Value: b.Page.Value.checked()}
 	t, err := r.Service.UpdateTeamSettings(ctx, key, teams.SettingsChange{
-		Name: b.Name, LogoURL: app.Change[string](b.LogoURL), Page: page, SecondFactor: b.SecondFactorRequired, PagesHost: app.Change[string](b.PagesHost),
+		Name: b.Name, LogoURL: app.Change[string](b.LogoURL), Page: page, SecondFactor: b.SecondFactorRequired, PagesHost: app.Change[string](b.PagesHost), TimeZone: app.Change[string](b.TimeZone),
 	})
 	if err == nil && b.PagesHost.Set {
 		r.Hosts.Changed(key.TeamID)
@@ -144,7 +146,7 @@ func (r TeamRoutes) shown(ctx context.Context, t *teams.Settings) (*teamOutput, 
 	return &teamOutput{team{
 		PagesHost: pagesHostOf(host),
 		Object:    "team", ID: t.ID, Name: t.Name, LogoURL: base.TextOrNull(t.LogoURL), Page: hostedPageOf(t.Page), SecondFactorRequired: t.SecondFactor,
-		KeepContent: keptOrNull(own.Content), KeepEmails: keptOrNull(own.Emails), CreatedAt: app.FormatTime(t.CreatedAt),
+		KeepContent: keptOrNull(own.Content), KeepEmails: keptOrNull(own.Emails), TimeZone: base.TextOrNull(t.TimeZone), CreatedAt: app.FormatTime(t.CreatedAt),
 	}}, nil
 }
 

@@ -89,11 +89,13 @@ func (l *includeList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 type (
 	contactBatchInput struct {
-		OnConflict string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What to do with an item whose address has a contact already or is in the batch twice"`
-		Validation string `header:"x-batch-validation" enum:"strict,permissive" doc:"strict (default): one invalid item refuses the batch; permissive: it is listed in errors and the others are written"`
+		OnConflict         string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What to do with an item whose address has a contact already or is in the batch twice"`
+		Validation         string `header:"x-batch-validation" enum:"strict,permissive" doc:"strict (default): one invalid item refuses the batch; permissive: it is listed in errors and the others are written"`
+		TriggerAutomations string `query:"trigger_automations" enum:"true,false" doc:"Automations start and continue because of the contacts that are written; without it, a batch starts none"`
 
 		permissive bool
 		conflict   app.OnConflict
+		triggers   bool
 	}
 	contactBatchOutput    struct{ Body contactBatchAnswer }
 	foundContactsOutput   struct{ Body foundContacts }
@@ -103,6 +105,9 @@ type (
 // Check implements Checker.
 func (in *contactBatchInput) Check() (err error) {
 	if in.permissive, err = shapes.ReadValidation(in.Validation); err != nil {
+		return err
+	}
+	if in.triggers, err = readTriggers(in.TriggerAutomations); err != nil {
 		return err
 	}
 	in.conflict, err = app.ParseOnConflict(in.OnConflict)
@@ -149,7 +154,11 @@ func (r ContactRoutes) putContacts(ctx context.Context, key *app.Key, in *contac
 			items[i].Input, items[i].Err = item.Value.input("")
 		}
 	}
-	result, err := r.Service.PutContacts(ctx, key, items, in.conflict, in.permissive)
+	put := r.Service.PutContacts
+	if in.triggers {
+		put = r.Service.PutContactsAndTrigger
+	}
+	result, err := put(ctx, key, items, in.conflict, in.permissive)
 	if err != nil {
 		return nil, err
 	}

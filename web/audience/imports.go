@@ -123,11 +123,14 @@ type importForm struct {
 	conflict string
 	preset   string
 	fileName string
+	triggers bool
 }
 
 // importQuery is the query of an upload.
 type importQuery struct {
 	Preset string `query:"preset" enum:"mailchimp,brevo,sendgrid,postmark,hubspot,mailerlite,resend,listmonk" doc:"The service that exported the file, as the field of the form"`
+	// TriggerAutomations is also a field of the form.
+	TriggerAutomations string `query:"trigger_automations" enum:"true,false" doc:"As the field of the form"`
 }
 
 // ImportPath is the path parameter of one import.
@@ -199,6 +202,17 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"An import never re-subscribes contacts, and sends no webhook events. " +
 	"A team can have 10 that are not over; the next file is refused before it is read. Those that are over are kept for 30 days."
 
+// triggersDescription describes trigger_automations.
+const triggersDescription = "Automations start and continue because of the contacts that are written"
+
+// readTriggers reads a value of trigger_automations; an empty one is false.
+func readTriggers(value string) (bool, error) {
+	if value != "" && value != "true" && value != "false" {
+		return false, app.Invalid("trigger_automations", "must be true or false")
+	}
+	return value == "true", nil
+}
+
 // documentImport documents the form.
 func documentImport(h *rest.Handler, registry *openapi.Registry, create *openapi.Operation) {
 	file := openapi.Binary()
@@ -206,9 +220,10 @@ func documentImport(h *rest.Handler, registry *openapi.Registry, create *openapi
 	form := registry.Inline(reflect.TypeFor[importForm]())
 	fields := form.Properties
 	form.Properties = map[string]*openapi.Schema{
-		"file":        file,
-		"preset":      {Type: openapi.TypeString, Enum: presetNames(), Description: "The service that exported the file; where it is not given, found by the headings if they are unmistakable"},
-		"on_conflict": {Type: openapi.TypeString, Enum: []any{"upsert", "skip"}, Default: "skip", Description: "What to do with rows whose address has a contact"},
+		"file":                file,
+		"preset":              {Type: openapi.TypeString, Enum: presetNames(), Description: "The service that exported the file; where it is not given, found by the headings if they are unmistakable"},
+		"on_conflict":         {Type: openapi.TypeString, Enum: []any{"upsert", "skip"}, Default: "skip", Description: "What to do with rows whose address has a contact"},
+		"trigger_automations": {Type: openapi.TypeBoolean, Default: false, Description: triggersDescription},
 	}
 	// Each field holds JSON. An array in the schema would mean several fields with one name
 	// (OpenAPI 3.1, 4.8.14.4).
@@ -245,6 +260,9 @@ func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, query 
 			}
 			in.Preset = query.Preset
 		}
+		if err == nil && query.TriggerAutomations != "" {
+			in.TriggerAutomations, err = readTriggers(query.TriggerAutomations)
+		}
 		return in, err
 	})
 	if err != nil {
@@ -280,7 +298,7 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 	switch name {
 	case "file":
 		return rest.CopyPart(file, part)
-	case "column_map", "segments", "topics", "on_conflict", "preset":
+	case "column_map", "segments", "topics", "on_conflict", "preset", "trigger_automations":
 	default:
 		return app.Errorf(app.CodeValidation, "%s", rest.UnknownField(rest.MemberName(name)))
 	}
@@ -299,6 +317,10 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 	case "preset":
 		f.preset = value
 		return nil
+	case "trigger_automations":
+		triggers, err := readTriggers(value)
+		f.triggers = triggers
+		return err
 	}
 	if value == "" {
 		return nil
@@ -311,7 +333,7 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 }
 
 func (f *importForm) input() contactfile.Input {
-	in := contactfile.Input{Preset: f.preset, FileName: f.fileName, OnConflict: f.conflict, Segments: segmentRefs(f.Segments).refs(), Topics: f.Topics}
+	in := contactfile.Input{Preset: f.preset, FileName: f.fileName, OnConflict: f.conflict, Segments: segmentRefs(f.Segments).refs(), Topics: f.Topics, TriggerAutomations: f.triggers}
 	if m := f.ColumnMap; m != nil {
 		in.Columns = &contactfile.ColumnMap{Email: m.Email, FirstName: m.FirstName, LastName: m.LastName, Unsubscribed: m.Unsubscribed,
 			Properties: map[string]contactfile.PropertyColumn{}}

@@ -280,7 +280,7 @@ func (m *importer) putContacts(ctx context.Context, set *contactSet) (err error)
 				return err
 			}
 			w.Exact = m.r.Team.FromMailer()
-			w.Silent = true
+			w.Silent = !m.TriggerAutomations
 			if written, err = w.PutSet(set.items, audience.ConflictFill); err != nil {
 				return err
 			}

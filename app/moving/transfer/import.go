@@ -30,6 +30,8 @@ type Options struct {
 	Trust bool
 	// Onto: a server runs, so a long import pauses between two writes.
 	Onto bool
+	// TriggerAutomations: automations start and continue because of the contacts that are written.
+	TriggerAutomations bool
 	// FetchImages fetches the images that templates and broadcasts of another service show, which are
 	// then images of the team; nil: they stay where they are.
 	FetchImages app.FetchFiles

@@ -105,6 +105,8 @@ type Input struct {
 	OnConflict  string // upsert or skip; empty: skip
 	Segments    []app.SegmentRef
 	Topics      []app.TopicChoice
+	// TriggerAutomations: automations start and continue because of what the import changes.
+	TriggerAutomations bool
 }
 
 // Plan is an Input checked against the file's headings.
@@ -115,6 +117,7 @@ type Plan struct {
 	Sheets   []Sheet           `json:"sheets,omitempty"` // if the file is a ZIP archive
 	Segments []string          `json:"segments,omitempty"`
 	Topics   []app.TopicChoice `json:"topics,omitempty"`
+	Triggers bool              `json:"trigger_automations,omitempty"`
 
 	Parts       []Part     `json:"parts,omitempty"` // of an unpacked file
 	OptOutPass  OptOutPass `json:"first,omitzero"`
@@ -204,7 +207,7 @@ func (in *Input) begin() (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan.Segments, plan.Topics = compact(checked.Segments), checked.Topics
+	plan.Segments, plan.Topics, plan.Triggers = compact(checked.Segments), checked.Topics, in.TriggerAutomations
 	return plan, nil
 }
 

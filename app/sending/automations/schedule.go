@@ -624,3 +624,20 @@ func (s *Service) FilterChanged(tx *db.Tx, teamID, segmentID string) error {
 	}
 	return nil
 }
+
+// WouldStart returns how many enabled automations of a team can start because a contact is added: by the contact, by its
+// choices, or by the segments that it joins.
+func (s *Service) WouldStart(ctx context.Context, key *app.Key) (n int, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		n = 0
+		for _, name := range []string{app.TriggerContactCreated, app.TriggerOptIn, app.TriggerSegmentJoined} {
+			all, err := r.Starters(key.TeamID, name)
+			if err != nil {
+				return err
+			}
+			n += len(all)
+		}
+		return nil
+	})
+	return n, base.Unavailable(err)
+}

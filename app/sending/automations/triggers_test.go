@@ -17,6 +17,9 @@ import (
 	"mailer/db"
 )
 
+// Passes through contacts have several chunks and turns in all tests.
+func init() { automations.SetChunks(2, 1) }
+
 // addTrigger adds an enabled automation that only has a trigger, and returns its id.
 func addTrigger(w *testserver.Server, key *app.Key, config map[string]any) string {
 	w.T.Helper()
@@ -214,10 +217,8 @@ func TestJoiningAFilteredSegment(t *testing.T) {
 		put("ann@example.net", "Rome")
 		put("old1@example.net", "Paris")
 		want("writes of those who are in before they are remembered", "")
-		put("new@example.net", "Rome")
+		bob := put("new@example.net", "Rome")
 		want("a new contact before all are remembered", joined)
-		automations.SetChunks(3, 1)
-		defer automations.SetChunks(500, 20)
 		testserver.Must(t, s.Turn(ctx))
 		next := w.Crash()
 		for _, w := range []*testserver.Server{next, w} { // one that died after the first chunk, and one that did not
@@ -254,7 +255,7 @@ func TestJoiningAFilteredSegment(t *testing.T) {
 		want("a changed filter", "")
 		before := w.SQL(`SELECT count(*) FROM automation_members`)[0]
 		testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error {
-			return tx.Write(`UPDATE contacts SET last_sent_at = ? WHERE id = ?`, tx.Now.UnixMilli(), ann)
+			return tx.Write(`UPDATE contacts SET last_sent_at = ? WHERE id = ?`, tx.Now.UnixMilli(), bob)
 		}))
 		for day := range 6 {
 			time.Sleep(25 * time.Hour)
@@ -268,6 +269,121 @@ func TestJoiningAFilteredSegment(t *testing.T) {
 		}
 		if after := w.SQL(`SELECT count(*) FROM automation_members`)[0]; after != before {
 			t.Errorf("%s members, %s before", after, before)
+		}
+	})
+}
+
+// TestStartsByDateAndSchedule: contacts of one team start once at their local hour, also if the process dies between
+// chunks; late starts of the last day are made, older ones are not; held and disabled automations start none.
+func TestStartsByDateAndSchedule(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Synctest(t, func(t *testing.T) { // it is midnight of 1 January 2000 in UTC
+		w := testserver.New(t, testserver.NewRelay(nil))
+		ctx := t.Context()
+		other := w.AddTeam("Other", "other.example")
+		put := func(key *app.Key, email string, properties ...string) string {
+			t.Helper()
+			in := app.ContactInput{Email: email, Properties: app.PropertyChanges{}}
+			for i := 0; i < len(properties); i += 2 {
+				in.Properties[properties[i]] = &app.PropertyValue{Type: app.StringProperty, Text: properties[i+1]}
+			}
+			id, _, err := w.Services.Audience.PutContact(ctx, key, in, "")
+			testserver.Must(t, err)
+			return id
+		}
+		segment := w.AddSegment(nil)
+		for i := range 5 {
+			id := put(w.Key, fmt.Sprintf("utc%d@example.net", i), "birthday", "1990-01-02", "nr", fmt.Sprint(i))
+			_, err := w.Services.Audience.AddToSegment(ctx, w.Key, id, segment.ID)
+			testserver.Must(t, err)
+		}
+		put(w.Key, "kathmandu@example.net", "birthday", "1990-01-02", "time_zone", "Asia/Kathmandu") // 5:45 ahead
+		put(w.Key, "bad@example.net", "birthday", "tomorrow")
+		put(w.Key, "zone@example.net", "birthday", "1991-06-01", "time_zone", "Atlantis")
+		put(other, "other@example.net", "birthday", "1990-01-02")
+		date := addTrigger(w, w.Key, map[string]any{"event_name": app.TriggerDate, "property": "birthday", "hour": 9, "yearly": true})
+		plan := addTrigger(w, w.Key, map[string]any{"event_name": app.TriggerSchedule, "segment_id": segment.ID, "schedule": "30 4 * * *", "time_zone": "Europe/Berlin"})
+		starts := func(w *testserver.Server) string {
+			t.Helper()
+			return strings.Join(w.SQL(`SELECT s.name || ' ' || count(DISTINCT s.contact_id) || ' of ' || count(*) || ' ' || s.payload FROM automation_signals AS s GROUP BY s.name, s.payload ORDER BY min(s.id)`), "\n")
+		}
+		at := func(what, moment, want string) *testserver.Server {
+			t.Helper()
+			to, err := time.Parse(time.DateTime, moment)
+			testserver.Must(t, err)
+			time.Sleep(time.Until(to))
+			testserver.Must(t, w.Services.Automations.Turn(ctx)) // a chunk of each
+			crashed := w.Crash()
+			for _, w := range []*testserver.Server{crashed, w} {
+				for range 2 {
+					testserver.Must(t, w.Services.Automations.RunDue(ctx))
+				}
+				if got := starts(w); got != want {
+					t.Errorf("%s, at %s:\n got %s\nwant %s", what, moment, got, want)
+				}
+			}
+			testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { return tx.Write(`DELETE FROM automation_signals`) }))
+			return crashed
+		}
+		byDate := func(n int, day string) string {
+			return fmt.Sprintf(`mailer:date %d of %d {"automation_id":"%s","date":"%s","property":"birthday"}`, n, n, date, day)
+		}
+		byPlan := func(day string) string {
+			return fmt.Sprintf(`mailer:schedule 5 of 5 {"at":"%sT04:30:00+01:00","automation_id":"%s","segment_id":"%s"}`, day, plan, segment.ID)
+		}
+		at("before anything is due", "2000-01-01 03:29:59", "")
+		at("the schedule", "2000-01-01 03:30:00", byPlan("2000-01-01"))
+		at("an hour before the date", "2000-01-02 03:14:59", "")
+		at("the date in Kathmandu", "2000-01-02 03:15:00", byDate(1, "2000-01-02"))
+		at("the schedule on the next day", "2000-01-02 03:30:10", byPlan("2000-01-02"))
+		at("just before the date in UTC", "2000-01-02 08:59:59", "")
+		crashed := at("the date in UTC", "2000-01-02 09:00:00", byDate(5, "2000-01-02"))
+		if got := w.SQL(`SELECT n FROM automation_counts WHERE kind = 'no_date'`); len(got) != 1 || got[0] != "2" {
+			t.Errorf("%v contacts have no readable date or zone", got)
+		}
+		at("twice at the same time", "2000-01-02 09:00:01", "")
+		at("after three days, one start", "2000-01-05 03:31:00", byPlan("2000-01-05"))
+		at("after a day and more, none", "2000-01-06 03:29:00", "")
+		testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { return tx.Write(`UPDATE automations SET held = 'restored' WHERE id = ?`, plan) }))
+		at("held", "2000-01-06 03:30:00", "")
+		testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { return w.Services.Automations.Release(tx, w.Key.TeamID, plan) }))
+		at("released", "2000-01-06 03:40:00", "")
+		at("the next time", "2000-01-07 03:30:00", byPlan("2000-01-07"))
+		_, err := w.Services.Automations.Stop(ctx, w.Key, plan)
+		testserver.Must(t, err)
+		at("stopped", "2000-01-08 03:30:00", "")
+		at("nearly a day late", "2001-01-03 02:50:00", byDate(6, "2001-01-02"))
+
+		// What died during the pass of a day that is long over does not go on.
+		testserver.Must(t, crashed.Services.Automations.RunDue(ctx))
+		testserver.Must(t, crashed.DB.Write(ctx, func(tx *db.Tx) error { return tx.Write(`DELETE FROM automation_signals`) }))
+		testserver.Must(t, crashed.Services.Automations.RunDue(ctx))
+		if got := starts(crashed); got != "" {
+			t.Errorf("again %s", got)
+		}
+	})
+}
+
+// TestLongOverPassEnds: a pass that was under way when the server stopped for more than a day does not go on.
+func TestLongOverPassEnds(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		segment := w.AddSegment(&app.Filter{Match: app.MatchAll})
+		w.AddContacts(5)
+		addTrigger(w, w.Key, map[string]any{"event_name": app.TriggerSchedule, "segment_id": segment.ID, "schedule": "0 9 * * mon"})
+		time.Sleep(2*24*time.Hour + 9*time.Hour) // Monday
+		testserver.Must(t, w.Services.Automations.Turn(t.Context()))
+		for _, c := range []struct {
+			after time.Duration
+			want  string
+		}{{0, "2"}, {24 * time.Hour, "2"}, {6 * 24 * time.Hour, "7"}} {
+			time.Sleep(c.after)
+			if c.after > 0 {
+				testserver.Must(t, w.Services.Automations.RunDue(t.Context()))
+			}
+			if got := w.SQL(`SELECT count(*) FROM automation_signals`)[0]; got != c.want {
+				t.Errorf("%s starts after %v, not %s", got, c.after, c.want)
+			}
 		}
 	})
 }

@@ -231,6 +231,7 @@ func (run *importRun) storeBatch(tx *db.Tx, batch importBatch) (contactfile.Impo
 	if err != nil {
 		return run.imp, err
 	}
+	w.Silent = !run.imp.Plan.Triggers
 	set, err := w.newSet(nil, run.imp.Plan.Topics, batch.addresses())
 	if err != nil {
 		return run.imp, err

@@ -2,9 +2,11 @@ package teams
 
 import (
 	"context"
+	"fmt"
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/rules/automation"
 	"mailer/app/rules/brand"
 	"mailer/app/tenants/pagehosts"
 	"mailer/db"
@@ -20,6 +22,7 @@ type SettingsChange struct {
 	Page         app.Change[brand.Page] // null: default
 	SecondFactor *bool
 	PagesHost    app.Change[string] // null or empty: none
+	TimeZone     app.Change[string] // null or empty: UTC
 }
 
 // TeamSettings returns the settings of a team. Error: CodeNotFound.
@@ -75,18 +78,56 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 		if change.SecondFactor != nil {
 			t.SecondFactor = *change.SecondFactor
 		}
+		if change.TimeZone.Set {
+			t.TimeZone = change.TimeZone.Value
+		}
 		if t == before {
 			return nil
 		}
 		if err := checkMayRequireFactor(&tx.Reader, key, &before, &t); err != nil {
 			return err
 		}
-		if err := tx.SetTeamSettings(&t); err != nil {
-			return err
-		}
-		return base.Audit(ctx, tx, t.ID, "team.update", t.ID, auditedSettings(&before), auditedSettings(&t))
+		return storeSettings(ctx, tx, &before, &t)
 	})
 	return t, base.Lookup("team", err)
+}
+
+// storeSettings stores changed settings. In another time zone, automations start at other times.
+func storeSettings(ctx context.Context, tx *db.Tx, before, t *Settings) error {
+	if err := tx.SetTeamSettings(t); err != nil {
+		return err
+	}
+	if t.TimeZone != before.TimeZone {
+		if err := tx.ReplanSchedules(t.ID); err != nil {
+			return fmt.Errorf("compute the next times of automations: %w", err)
+		}
+	}
+	return base.Audit(ctx, tx, t.ID, "team.update", t.ID, auditedSettings(before), auditedSettings(t))
+}
+
+// SetTimeZone sets the time zone of contacts of a team that have none; empty: UTC. Errors: CodeValidation,
+// CodeNotFound.
+func (s *Service) SetTimeZone(ctx context.Context, teamID, zone string) error {
+	if err := checkTimeZone(zone); err != nil {
+		return err
+	}
+	return base.Lookup("team", s.DB.Write(ctx, func(tx *db.Tx) error {
+		t, err := s.settings(&tx.Reader, teamID)
+		if err != nil || t.TimeZone == zone {
+			return err
+		}
+		before := t
+		t.TimeZone = zone
+		return storeSettings(ctx, tx, &before, &t)
+	}))
+}
+
+// checkTimeZone refuses an unknown time zone. Error: CodeValidation.
+func checkTimeZone(name string) error {
+	if _, ok := automation.Zone(name); name != "" && !ok {
+		return app.Invalid("time_zone", "must be a time zone like Europe/Berlin or UTC")
+	}
+	return nil
 }
 
 // checkPage checks a page and returns its stored form. Error: CodeValidation.
@@ -128,11 +169,13 @@ func (c *SettingsChange) check(own *base.Settings) (err error) {
 		c.Name = &name
 	}
 	if c.PagesHost.Value != "" {
-		c.PagesHost.Value, err = pagehosts.Parse(own, c.PagesHost.Value)
+		if c.PagesHost.Value, err = pagehosts.Parse(own, c.PagesHost.Value); err != nil {
+			return err
+		}
 	}
-	return err
+	return checkTimeZone(c.TimeZone.Value)
 }
 
 func auditedSettings(t *Settings) map[string]any {
-	return map[string]any{"logo_url": t.LogoURL, "page": t.Page, "second_factor_required": t.SecondFactor}
+	return map[string]any{"logo_url": t.LogoURL, "page": t.Page, "second_factor_required": t.SecondFactor, "time_zone": t.TimeZone}
 }
