@@ -263,7 +263,7 @@ func resendCommandLineAutomations(t *testing.T, mode compat) {
 		{"key":"wait","type":"delay","config":{"duration":"30 minutes"}}]`)
 	call(&changed, "automations", "update", made.ID, "--status", "enabled")
 	call(&got, "automations", "get", made.ID)
-	call(&list, "automations", "list", "--status", "enabled")
+	call(&list, "automations", "list")
 	if made.Object != "automation" || changed.ID != made.ID || got.Status != "enabled" || len(got.Steps) != 3 || got.Steps[2].Config["duration"] != "30 minutes" || len(list.Data) != 1 || list.Data[0].ID != made.ID {
 		t.Errorf("automation %+v, list %+v", got, list)
 	}
