@@ -20,6 +20,7 @@ import (
 	"mailer/app/rules/reputation"
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/archive"
+	"mailer/app/sending/automations"
 	"mailer/app/sending/queue"
 	accounts "mailer/app/tenants/accounts"
 	"mailer/app/tenants/images"
@@ -87,6 +88,8 @@ var documentedLimits = map[string]int{
 	"AutomationStepRequest key maxLength":        app.MaxStepKey,
 	"ReEntry days maximum":                       app.MaxDelayDays,
 	"ReEntryRequest days maximum":                app.MaxDelayDays,
+	"simulate events maxItems":                   automations.MaxSimulatedEvents,
+	"SimulatedEvent event maxLength":             app.MaxEventName,
 	"events name maxLength":                      app.MaxEventName,
 	"events event maxLength":                     app.MaxEventName,
 	"events schema maxProperties":                app.MaxEventFields,

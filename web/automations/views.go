@@ -134,7 +134,7 @@ type ContactAutomationItem struct {
 	Step           string        `json:"step" doc:"The key of the step at which the run is, or ended"`
 	Since          string        `json:"since" format:"date-time" doc:"When the run started"`
 	DueAt          *string       `json:"due_at" format:"date-time" doc:"When that step is executed or its wait ends; null: the run ended, or waits for an event without a timeout"`
-	Sentence       string        `json:"sentence" doc:"Like: In Welcome since Monday, next mail tomorrow 09:00 (Europe/Berlin)"`
+	Sentence       string        `json:"sentence" doc:"Like: In Welcome since Monday, next mail tomorrow, with the hour and the time zone"`
 }
 
 type (
@@ -210,9 +210,6 @@ func timeOf(field, text string) (time.Time, error) {
 }
 
 func (r ViewRoutes) explain(ctx context.Context, key *app.Key, in *explainInput) (*rest.Output[automationExplanation], error) {
-	if in.ContactID == "" {
-		return nil, app.Invalid("contact_id", "is required")
-	}
 	return rest.Answer(func(e *automations.Explanation) automationExplanation {
 		return automationExplanation{Object: "automation_explanation", Sentence: e.Sentence, RunID: e.RunID, Status: e.Status}
 	})(r.Service.Explain(ctx, key, in.ID, in.ContactID, in.Step))

@@ -29,15 +29,19 @@ const (
 // run; an empty step asks about the run. contact is an id or an address. Errors: CodeNotFound for the automation
 // or the contact, CodeValidation for an unknown step.
 func (s *Service) Explain(ctx context.Context, key *app.Key, automationID, contact, step string) (out Explanation, err error) {
+	a, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Automation, error) { return r.Automation(key.TeamID, automationID) })
+	if err != nil {
+		return out, base.Lookup("automation", err)
+	}
+	if contact == "" {
+		return out, app.Invalid("contact_id", "is required")
+	}
 	c, err := s.audience.GetContact(ctx, key, contact)
 	if err != nil {
 		return out, err
 	}
-	in := automation.ExplainInput{Contact: c, Who: who(&c), Step: step}
+	in := automation.ExplainInput{Automation: a, Contact: c, Who: who(&c), Step: step}
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		if in.Automation, err = r.Automation(key.TeamID, automationID); err != nil {
-			return err
-		}
 		if in.Flow, err = s.flow(r, automationID, in.Automation.Version); err != nil {
 			return err
 		}
