@@ -1,6 +1,6 @@
 // The runs of an automation, and one of them: each step with its time, output and reason.
-import { html } from './lib/core.js';
-import { useGet, useList } from './api.js';
+import { html, useEffect, useState } from './lib/core.js';
+import { api, ApiError, useGet, useList } from './api.js';
 import { stepsOf } from './automation-draft.js';
 import { AutomationHead, pathOf, useAutomation } from './automation-head.js';
 import { icons, stepWords, typeName, useParts } from './automation-words.js';
@@ -32,15 +32,45 @@ function List({ id }) {
 	const asked = place.value.query.get('status') ?? '';
 	const status = statuses.includes(asked) ? asked : '';
 	const path = `${pathOf(id)}/runs`;
-	const list = useList(path, { status });
+	const list = useList(path, { status }, { limit: 25 });
+	const contacts = useContacts(list.rows);
+	const { data: automation } = useAutomation(id);
+	const numbers = new Map((automation ? stepsOf(automation) : []).map((step, i) => [step.key, t('automations.stepLabel', { n: i + 1, type: typeName(step.type) })]));
 	const open = (row) => `${base}${encoded`/automations/${id}/runs`}?run=${encodeURIComponent(row.id)}`;
 	return html`<div class="tools tools--under"><${Select} bare label=${t('automations.status')} value=${status} options=${[['', t('automations.anyStatus')], ...statuses.map((one) => [one, t(`automations.run.${one}`)])]} onChange=${(to) => setQuery({ status: to })} /><span class="push"></span><${Csv} path=${path} query=${{ status }} name="runs" /></div>
 	<${Table} list=${list} label=${t('automations.tabs.runs')} open=${open} empty=${html`<${Empty} icon="flow" title=${t(status ? 'automations.noRunFound' : 'automations.noRuns')}>${!status && t('automations.noRunsText')}<//>`} columns=${[
-		{ name: t('automations.oneRun'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${open(row)} title=${row.id}>${row.email ? html`<bdi>${row.email}</bdi>` : html`<span class="mono">${row.id.slice(0, 8)}…${row.id.slice(-6)}</span>`}</a><span class="cell-sub"><${RunStatus} of=${row.status} /></span>` },
+		{ name: t('automations.oneRun'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${open(row)} title=${row.id}>${contacts[row.contact_id] ? html`<bdi>${contacts[row.contact_id]}</bdi>` : html`<span class="mono">${row.id.slice(0, 8)}…${row.id.slice(-6)}</span>`}</a><span class="cell-sub"><${RunStatus} of=${row.status} /></span>` },
 		{ name: t('automations.status'), class: 'w-status hide-s', cell: (row) => html`<${RunStatus} of=${row.status} />` },
+		{ name: t('automations.step'), class: 'w-part cell-cut drop-1', cell: (row) => html`<span title=${row.reason ?? ''}>${row.reason ?? numbers.get(row.step) ?? '–'}</span>` },
 		{ name: t('automations.startedAt'), class: 'w-when num muted', cell: (row) => html`<${Time} at=${row.started_at ?? row.created_at} />` },
 		{ name: t('automations.endedAt'), class: 'w-when num muted hide-s', cell: (row) => html`<${Time} at=${row.completed_at} />` },
 	]} />`;
+}
+
+/** The addresses of the contacts of runs, by id. @param {any[]} rows */
+function useContacts(rows) {
+	const [found, setFound] = useState(/** @type {Record<string, string>} */ ({}));
+	const ids = [...new Set(rows.map((row) => row.contact_id).filter(Boolean))];
+	const key = ids.join();
+	useEffect(() => {
+		const end = new AbortController();
+		const left = ids.filter((id) => !found[id]);
+		const next = async () => {
+			for (let id = left.shift(); id; id = left.shift()) {
+				const of = id;
+				try {
+					const { email } = await api.get(encoded`/contacts/${of}`, undefined, { signal: end.signal });
+					setFound((before) => ({ ...before, [of]: email }));
+				} catch (e) {
+					if (end.signal.aborted) return;
+					if (!(e instanceof ApiError)) throw e; // deleted: the run shows its id
+				}
+			}
+		};
+		for (let i = 0; i < 3; i++) next();
+		return () => end.abort();
+	}, [key]);
+	return found;
 }
 
 function Run({ id, run, automation }) {
@@ -63,7 +93,7 @@ function Run({ id, run, automation }) {
 			${step.error?.message && html`<p class="bad">${step.error.message}</p>`}
 			${step.output?.email_id && html`<p><a class="link" href=${href(encoded`/emails/${step.output.email_id}`)}>${t('automations.showMail')}</a></p>`}
 			<details class="fold"><summary><${Icon} name="right" />${t('automations.details')}</summary><${Facts} pairs=${[
-				[t('automations.input'), configs.has(step.key) && (stepWords(configs.get(step.key), parts) || undefined)],
+				[t('automations.input'), of.version === automation.version && configs.has(step.key) && (stepWords(configs.get(step.key), parts) || undefined)],
 				[t('automations.output'), step.output && html`<pre class="mono t12 break">${JSON.stringify(step.output, null, 2)}</pre>`],
 				[t('automations.error'), step.error && html`<pre class="mono t12 break">${JSON.stringify(step.error, null, 2)}</pre>`],
 				[t('automations.key'), html`<span class="mono">${step.key}</span>`],

@@ -164,7 +164,6 @@ func TestAutomationByKeyboard(t *testing.T) {
 	var contact struct{ ID string }
 	nodeOutput(api.ask(t, "POST", "/contacts", map[string]any{"email": "ann@example.org", "first_name": "Ann"}, http.StatusCreated)).into(t, &contact)
 	s := newScreen(t, in.url, b.session(t))
-	fakeAutomations(s)
 	s.look(1440, "light")
 	s.load("/automations")
 	s.sees("No automations yet")
@@ -234,6 +233,11 @@ func (s *screen) build() {
 		s.enter("Add step")
 		s.onBox("Send email " + branch.template)
 	}
+	s.pick("Add a step after step 3", "Send email")
+	s.opens("Send email")
+	s.choose("Template", "Offer")
+	s.lookAll("send-email")
+	s.hit("Escape")
 	s.pick("Add a step after step 3", "Split")
 	s.opens("Split")
 	s.typeInto("Share of the first branch", "30")
@@ -260,18 +264,39 @@ func (s *screen) build() {
 
 // seePages looks at all pages of the automation, and at its contact.
 func (s *screen) seePages(id, contact string) {
-	t := s.t
-	t.Helper()
+	s.t.Helper()
 	for _, page := range []struct{ name, path, text string }{
-		{"list", "", "Welcome series"}, {"canvas", "/" + id, "7. Goal"}, {"report", "/" + id + "/report", "Welcome series"}, {"runs", "/" + id + "/runs", "Welcome series"},
-		{"test", "/" + id + "/test", "No test yet"}, {"settings", "/" + id + "/settings", "Opt-outs end the run"},
+		{"list", "", "Welcome series"}, {"canvas", "/" + id, "7. Goal"}, {"report", "/" + id + "/report", "Funnel"}, {"runs", "/" + id + "/runs", "ann@example.org"}, {"settings", "/" + id + "/settings", "Opt-outs end the run"},
 	} {
 		s.load("/automations" + page.path)
 		s.sees(page.text)
 		s.lookAll(page.name)
 	}
+	s.load("/automations/" + id + "/runs")
+	s.press("ann@example.org")
+	s.sees("Path", "1. Trigger", "All runs")
+	s.lookAll("run")
+	s.load("/automations/" + id)
+	s.press("JSON")
+	s.is("the flow is shown as JSON", `document.querySelector('textarea').value.includes('"duration": "3 days"')`)
+	s.fill("Flow as JSON", `{"steps": [{"key": "start", "type": "begin", "config": {}}], "connections": []}`)
+	s.sees("steps[0].type: is not a type of step")
+	s.lookAll("json")
+	s.press("Discard")
+	s.load("/automations/" + id + "/test")
+	s.sees("No test yet")
+	s.press("Made-up contact")
+	s.fill("Payload as JSON", `{"plan": "pro"}`)
+	s.press("Run test")
+	s.sees("Path", "4. Send email")
+	s.press("Welcome")
+	s.lookAll("test")
 	s.load("/contacts/" + contact)
-	s.sees("Automations")
+	s.sees("In Welcome")
+	s.press("Why was a step not reached?")
+	s.fill("Automation", id)
+	s.is("the steps are listed", `[...document.querySelectorAll('.contact-why option')].some((o) => o.text.startsWith('4. Send email'))`)
+	s.fill("Step", evaluate[string](s, `[...document.querySelectorAll('.contact-why option')].find((o) => o.text.startsWith('4. Send email')).value`))
+	s.is("it is explained", `document.querySelector('.contact-why .notice')?.innerText.length > 10`)
 	s.lookAll("contact")
-	_ = t
 }
