@@ -86,7 +86,7 @@ function Run({ id, run, automation }) {
 	const left = of.steps.filter((step) => step.status === 'pending');
 	return html`<div class="tools tools--under">${back}</div>
 	<${Verdict} kind=${{ failed: 'bad', completed: 'good' }[of.status] ?? 'neutral'} icon=${{ running: 'st-sent', cancelled: 'st-canceled' }[of.status]} line=${of.reason || t(`automations.runLine.${of.status}`)} fix=${of.held && t('automations.runHeld')} />
-	<div class="with-aside"><div><${Section} title=${t('automations.path')}>
+	<div class="with-aside"><div class="run-path"><${Section} title=${t('automations.path')}>
 		<ol class="timeline run-steps">${reached.map((step, i) => html`<li key=${`${step.key} ${i}`} class=${{ failed: 'is-bad', completed: 'is-good', waiting: 'is-next' }[step.status] ?? ''}><${Icon} name=${icons[step.type] ?? 'info'} /><div>
 			<b class="medium">${numbers.has(step.key) && `${numbers.get(step.key)}. `}${typeName(step.type)}</b> <${RunStatus} of=${step.status} />
 			<p class="t12"><${Time} at=${step.started_at ?? step.created_at} as="clock" />${step.completed_at && html` <span class="muted">+${gap(step.started_at ?? step.created_at, step.completed_at)}</span>`}</p>

@@ -7,7 +7,7 @@ import { dayName, eventName, fieldsOf, triggers, typeName, waitable, weekdays } 
 import { t } from './i18n.js';
 import { encoded } from './paths.js';
 import { zones } from './feed-form.js';
-import { Check, Input, Notice, Select } from './ui/base.js';
+import { Check, Icon, Input, Notice, Select } from './ui/base.js';
 import { form, Ticks } from './ui/audience.js';
 
 /** The id of the list of fields of the dialog that is open. */
@@ -96,7 +96,7 @@ const forms = {
 			<${Select} label=${t('composer.topic')} value=${v.topic_id} disabled=${v.transactional} options=${choice(parts.topics, v.topic_id, t('automations.topicOfAutomation'))} onChange=${(topic_id) => set({ topic_id })} hint=${t('automations.topicHint')} />
 			<${Check} label=${t('automations.transactional')} checked=${v.transactional} onChange=${(transactional) => set({ transactional, ...(transactional ? { topic_id: '' } : {}) })} />
 			${v.transactional && html`<${Notice} kind="warn">${t('automations.transactionalText')}<//>`}
-			<details class="fold"><summary>${t('automations.overrides')}</summary><div class="fields fields--under">
+			<details class="fold"><summary><${Icon} name="right" />${t('automations.overrides')}</summary><div class="fields fields--under">
 				<${Input} label=${t('composer.subject')} maxlength="998" value=${v.subject} onInput=${(subject) => set({ subject })} /><${Input} label=${t('composer.from')} value=${v.from} onInput=${(from) => set({ from })} /><${Input} label=${t('forms.reply_to')} value=${v.reply_to} onInput=${(reply_to) => set({ reply_to })} /></div></details>`,
 		config: (v) => ({ template: { id: v.template, ...withMembers('variables', present(Object.fromEntries(Object.entries(v.values).map(([key, one]) => [key, sourced(one, v.types[key])])))) }, ...filled({ subject: v.subject.trim(), from: v.from.trim(), reply_to: v.reply_to.trim(), topic_id: v.topic_id, transactional: v.transactional }) }),
 	},

@@ -75,7 +75,7 @@ function Flow({ of, reload }) {
 	return html`<div class="flow-page"><div class="flow-tools"><${Seg} label=${t('automations.view')} value=${view} onChange=${show} options=${[['canvas', t('automations.canvas')], ['json', 'JSON']]} /><span class="muted t12">${t('automations.version', { n: of.version })}</span></div>
 	${locked && html`<${Notice} icon="lock">${t('automations.adminsChange')}<//>`}
 	${form.error && html`<div class="flow-error"><${Notice} kind="bad">${form.error.message}<//></div>`}
-	${view === 'json' ? html`<div class="flow-json"><${Input} label=${t('automations.jsonLabel')} lines="28" mono spellcheck="false" value=${text} readonly=${locked} onInput=${type} error=${wrong || about(form.error, 'steps')} hint=${t('automations.jsonHint')} /></div>`
+	${view === 'json' ? html`<div class="flow-json"><${Input} label=${t('automations.jsonLabel')} lines="22" mono spellcheck="false" value=${text} readonly=${locked} onInput=${type} error=${wrong || about(form.error, 'steps')} hint=${t('automations.jsonHint')} /></div>`
 		: html`<${Canvas} tree=${tree} onChange=${change} parts=${parts} report=${report.data} bad=${bad} locked=${locked} />`}
 	${dirty && !locked && html`<div class="bulk" role="region" aria-label=${t('segments.unsaved')}><span class="muted hide-s">${t('segments.unsaved')}</span><${Button} kind="quiet" onClick=${() => {
 		form.clear();

@@ -46,7 +46,7 @@ export default function Automations() {
 	return html`<${Head} title=${t('automations.title')}><${Csv} path="/automations" name="automations" />${(list.rows.length > 0 || status) && add}<//><${BroadcastSections} at="automations" />
 	${(list.rows.length > 0 || status) && html`<div class="tools tools--under"><${Select} bare label=${t('automations.status')} value=${status} options=${[['', t('automations.anyStatus')], ['enabled', t('automations.isEnabled')], ['disabled', t('automations.isDisabled')]]} onChange=${(to) => setQuery({ status: to })} /></div>`}
 	<${Table} list=${list} label=${t('automations.title')} open=${pageOf} empty=${none} columns=${[
-		{ name: t('automations.name'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${pageOf(row)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub"><${AutomationStatus} of=${row} /></span>` },
+		{ name: t('automations.name'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${pageOf(row)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub"><${AutomationStatus} of=${row} />${details[row.id] && ` · ${t('automations.running')} ${number(details[row.id].running)}`}</span>` },
 		{ name: t('automations.status'), class: 'w-status hide-s', cell: (row) => html`<${AutomationStatus} of=${row} />` },
 		{ name: t('automations.types.trigger'), class: 'w-part cell-cut drop-1', cell: (row) => {
 			const words = details[row.id] && triggerWords(details[row.id].trigger, parts);
