@@ -1,12 +1,14 @@
 // The canvas of an automation: boxes from top to bottom, with a button between them that adds a step.
 import { html, useEffect, useRef } from './lib/core.js';
-import { configure, end, graphOf, insert, mostSteps, move, newKey, outcomes, remove, types, whole, within } from './automation-flow.js';
-import { bare, editStep } from './automation-step.js';
+import { bare, configure, end, graphOf, insert, mostSteps, move, newKey, outcomes, remove, types, whole, within } from './automation-flow.js';
 import { icons, stepWords, typeName } from './automation-words.js';
 import { number } from './format.js';
 import { t } from './i18n.js';
 import { Button, Icon } from './ui/base.js';
 import { Menu, toast } from './ui/float.js';
+
+/** Opens the form of a step, whose module is loaded when it is needed. @param {[step: any, parts: any, steps: any[], isNew?: boolean]} of */
+const editStep = async (...of) => (await import('./automation-step.js')).editStep(...of);
 
 /** The id of the box of a step. @param {string} key */
 const boxId = (key) => `step-${key}`;

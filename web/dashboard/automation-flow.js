@@ -11,6 +11,9 @@ export const outcomes = { condition: ['condition_met', 'condition_not_met'], spl
 /** The types of steps that can be added, in the order of the menu. */
 export const types = ['send_email', 'delay', 'wait_until', 'wait_for_event', 'condition', 'split', 'goal', 'contact_update', 'add_to_segment', 'remove_from_segment', 'set_topic', 'webhook', 'contact_delete'];
 
+/** Types of steps without a configuration. */
+export const bare = ['contact_delete'];
+
 /** The most steps of an automation. */
 export const mostSteps = 150;
 

@@ -1,6 +1,5 @@
 // The head of the pages of an automation: its name, status, acts and tabs.
 import { html } from './lib/core.js';
-import { useGet } from './api.js';
 import { acts, turn, whyNot } from './automation-acts.js';
 import { draftOf } from './automation-draft.js';
 import { t } from './i18n.js';
@@ -12,15 +11,12 @@ import { Menu } from './ui/float.js';
 /** The path of an automation in the API. @param {string} id */
 export const pathOf = (id) => encoded`/automations/${id}`;
 
-/** An automation of the API. @param {string} id */
-export const useAutomation = (id) => useGet(pathOf(id));
-
 /** Whether an automation starts runs. @param {{of: any}} props */
 export const AutomationStatus = ({ of }) => html`<${Status} of=${of.held ? 'held' : of.status === 'enabled' ? 'open' : 'neutral'} word=${t(of.held ? 'automations.isHeld' : of.status === 'enabled' ? 'automations.isEnabled' : 'automations.isDisabled')} />`;
 
 const tabs = ['', 'report', 'runs', 'test', 'settings'];
 
-/** @param {{got: any, id: string, at: string}} props got is useAutomation's */
+/** @param {{got: any, id: string, at: string}} props got is useGet's */
 export function AutomationHead({ got, id, at }) {
 	const of = got.data;
 	const path = /** @type {[string, string][]} */ ([[t('automations.title'), href('/automations')]]);

@@ -2,7 +2,7 @@
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
 import { stepsOf } from './automation-draft.js';
-import { AutomationHead, pathOf, useAutomation } from './automation-head.js';
+import { pathOf } from './automation-head.js';
 import { icons, stepWords, typeName, useParts } from './automation-words.js';
 import { number, percent } from './format.js';
 import { t } from './i18n.js';
@@ -10,15 +10,12 @@ import { encoded } from './paths.js';
 import { base } from './router.js';
 import { Bones, Empty, Failed, Icon, Notice, Section } from './ui/base.js';
 
-/** The page. @param {{params: {id: string}}} props */
-export default function AutomationReport({ params }) {
-	const got = useAutomation(params.id);
-	const report = useGet(`${pathOf(params.id)}/report`, undefined, { every: 30 });
-	const head = html`<${AutomationHead} got=${got} id=${params.id} at="report" />`;
-	if (!got.data) return head;
-	if (report.error && !report.data) return html`${head}<${Failed} error=${report.error} retry=${report.reload} />`;
-	if (!report.data) return html`${head}<${Bones} />`;
-	return html`${head}<${Report} of=${report.data} automation=${got.data} />`;
+/** @param {{of: any}} props of is the automation */
+export function AutomationReport({ of }) {
+	const report = useGet(`${pathOf(of.id)}/report`, undefined, { every: 30 });
+	if (report.error && !report.data) return html`<${Failed} error=${report.error} retry=${report.reload} />`;
+	if (!report.data) return html`<${Bones} />`;
+	return html`<${Report} of=${report.data} automation=${of} />`;
 }
 
 const stats = ['started', 'running', 'completed', 'goal', 'failed', 'cancelled'];

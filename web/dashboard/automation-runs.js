@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from './lib/core.js';
 import { api, ApiError, useGet, useList } from './api.js';
 import { stepsOf } from './automation-draft.js';
-import { AutomationHead, pathOf, useAutomation } from './automation-head.js';
+import { pathOf } from './automation-head.js';
 import { icons, stepWords, typeName, useParts } from './automation-words.js';
 import { gap } from './format.js';
 import { t } from './i18n.js';
@@ -19,23 +19,20 @@ const looks = { running: 'sending', completed: 'completed', failed: 'failed', ca
 /** The status of a run. @param {{of: string}} props */
 export const RunStatus = ({ of }) => html`<${Status} of=${looks[of] ?? 'neutral'} word=${t(`automations.run.${of}`)} />`;
 
-/** The page. @param {{params: {id: string}}} props */
-export default function AutomationRuns({ params }) {
-	const got = useAutomation(params.id);
+/** @param {{of: any}} props of is the automation */
+export function AutomationRuns({ of }) {
 	const run = place.value.query.get('run');
-	const head = html`<${AutomationHead} got=${got} id=${params.id} at="runs" />`;
-	if (!got.data) return head;
-	return html`${head}${isId(run) ? html`<${Run} key=${run} id=${params.id} run=${run} automation=${got.data} />` : html`<${List} id=${params.id} />`}`;
+	return isId(run) ? html`<${Run} key=${run} id=${of.id} run=${run} automation=${of} />` : html`<${List} automation=${of} />`;
 }
 
-function List({ id }) {
+function List({ automation }) {
+	const { id } = automation;
 	const asked = place.value.query.get('status') ?? '';
 	const status = statuses.includes(asked) ? asked : '';
 	const path = `${pathOf(id)}/runs`;
 	const list = useList(path, { status }, { limit: 25 });
 	const contacts = useContacts(list.rows);
-	const { data: automation } = useAutomation(id);
-	const numbers = new Map((automation ? stepsOf(automation) : []).map((step, i) => [step.key, t('automations.stepLabel', { n: i + 1, type: typeName(step.type) })]));
+	const numbers = new Map(stepsOf(automation).map((step, i) => [step.key, t('automations.stepLabel', { n: i + 1, type: typeName(step.type) })]));
 	const open = (row) => `${base}${encoded`/automations/${id}/runs`}?run=${encodeURIComponent(row.id)}`;
 	return html`<div class="tools tools--under"><${Select} bare label=${t('automations.status')} value=${status} options=${[['', t('automations.anyStatus')], ...statuses.map((one) => [one, t(`automations.run.${one}`)])]} onChange=${(to) => setQuery({ status: to })} /><span class="push"></span><${Csv} path=${path} query=${{ status }} name="runs" /></div>
 	<${Table} list=${list} label=${t('automations.tabs.runs')} open=${open} empty=${html`<${Empty} icon="flow" title=${t(status ? 'automations.noRunFound' : 'automations.noRuns')}>${!status && t('automations.noRunsText')}<//>`} columns=${[

@@ -1,21 +1,14 @@
 // The settings of an automation: its name, when it starts again for a contact, and consent.
 import { html, useState } from './lib/core.js';
 import { api, useList } from './api.js';
-import { AutomationHead, pathOf, useAutomation } from './automation-head.js';
+import { pathOf } from './automation-head.js';
 import { whyNot } from './automation-acts.js';
 import { about, Said, useForm } from './gate.js';
 import { t } from './i18n.js';
-import { Bones, Button, Check, Input, Notice, Section, Select } from './ui/base.js';
+import { Button, Check, Input, Notice, Section, Select } from './ui/base.js';
 import { toast } from './ui/float.js';
 
 const modes = ['once', 'once_per_event_key', 'after_days', 'always'];
-
-/** The page. @param {{params: {id: string}}} props */
-export default function AutomationSettings({ params }) {
-	const got = useAutomation(params.id);
-	const head = html`<${AutomationHead} got=${got} id=${params.id} at="settings" />`;
-	return got.data ? html`${head}<${Settings} key=${`${got.data.version} ${got.data.updated_at}`} of=${got.data} reload=${got.reload} />` : html`${head}${!got.error && html`<${Bones} />`}`;
-}
 
 /** What is typed. @param {any} of */
 const typed = (of) => ({ name: of.name, mode: of.re_entry?.mode ?? 'once', field: of.re_entry?.field ?? '', days: String(of.re_entry?.days ?? 30), topic_id: of.topic_id ?? '', exit_on_opt_out: Boolean(of.exit_on_opt_out) });
@@ -31,7 +24,8 @@ function changes(before, now) {
 	return out;
 }
 
-function Settings({ of, reload }) {
+/** @param {{of: any, reload: () => Promise<void>}} props of is the automation */
+export function AutomationSettings({ of, reload }) {
 	const [before] = useState(() => typed(of));
 	const [now, setNow] = useState(before);
 	const topics = useList('/topics', {}, { limit: 100 }).rows;

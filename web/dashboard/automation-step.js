@@ -16,9 +16,6 @@ const list = 'automation-fields';
 /** The choice of an event that the reader types. */
 const other = 'custom';
 
-/** Types of steps without a configuration. */
-export const bare = ['contact_delete'];
-
 /** A choice of things: [id, name], one that is not in the list too. @param {any[]} rows @param {string} id @param {string} [none] the text of no choice */
 function choice(rows, id, none) {
 	const out = rows.map((row) => [row.id, row.name || row.subject || row.endpoint]);

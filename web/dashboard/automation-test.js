@@ -2,20 +2,13 @@
 import { html, useState } from './lib/core.js';
 import { api, useList } from './api.js';
 import { stepsOf } from './automation-draft.js';
-import { AutomationHead, pathOf, useAutomation } from './automation-head.js';
+import { pathOf } from './automation-head.js';
 import { RunStatus } from './automation-runs.js';
 import { eventName, icons, stepWords, typeName, useParts } from './automation-words.js';
 import { Said, useForm } from './gate.js';
 import { stamp } from './format.js';
 import { t } from './i18n.js';
-import { Bones, Button, Empty, Facts, Icon, Input, Section, Seg, Verdict } from './ui/base.js';
-
-/** The page. @param {{params: {id: string}}} props */
-export default function AutomationTest({ params }) {
-	const got = useAutomation(params.id);
-	const head = html`<${AutomationHead} got=${got} id=${params.id} at="test" />`;
-	return got.data ? html`${head}<${Test} of=${got.data} />` : html`${head}${!got.error && html`<${Bones} />`}`;
-}
+import { Button, Empty, Facts, Icon, Input, Section, Seg, Verdict } from './ui/base.js';
 
 /** A time as an input has it, in the reader's zone. @param {Date} at */
 const local = (at) => new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
@@ -33,7 +26,8 @@ function wrongJSON(text) {
 	}
 }
 
-function Test({ of }) {
+/** @param {{of: any}} props of is the automation */
+export function AutomationTest({ of }) {
 	const parts = useParts();
 	const [v, setV] = useState(() => ({ kind: 'known', contact: '', email: 'ann@example.com', first_name: 'Ann', last_name: '', properties: '', at: local(new Date()), payload: '', events: /** @type {any[]} */ ([]) }));
 	const [result, setResult] = useState(/** @type {any} */ (null));

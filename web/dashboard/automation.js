@@ -1,25 +1,32 @@
-// One automation: its flow as a canvas or as JSON.
+// One automation: its flow as a canvas or as JSON, and the tabs beside it.
 import { html, useEffect, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { Canvas } from './automation-canvas.js';
 import { draftOf, flowText, keepDraft, savedTree } from './automation-draft.js';
 import { faultOf, graphOf, treeOf } from './automation-flow.js';
-import { AutomationHead, pathOf, useAutomation } from './automation-head.js';
+import { AutomationHead, pathOf } from './automation-head.js';
+import { AutomationReport } from './automation-report.js';
+import { AutomationRuns } from './automation-runs.js';
+import { AutomationSettings } from './automation-settings.js';
+import { AutomationTest } from './automation-test.js';
 import { useParts } from './automation-words.js';
 import { about, useForm } from './gate.js';
 import { t } from './i18n.js';
 import { encoded } from './paths.js';
-import { base } from './router.js';
+import { base, place } from './router.js';
 import { mayAdmin } from './state.js';
 import { Bones, Button, Check, Input, Notice, Seg } from './ui/base.js';
 import { dialog, DialogBody, toast } from './ui/float.js';
 import { form as askForm } from './ui/audience.js';
 
+/** The pages by the last part of their address. @type {Record<string, any>} */
+const tabs = { '': Flow, report: AutomationReport, runs: AutomationRuns, test: AutomationTest, settings: AutomationSettings };
+
 /** The page. @param {{params: {id: string}}} props */
 export default function Automation({ params }) {
-	const got = useAutomation(params.id);
-	const head = html`<${AutomationHead} got=${got} id=${params.id} at="" />`;
-	return got.data ? html`${head}<${Flow} key=${got.data.version} of=${got.data} reload=${got.reload} />` : html`${head}${!got.error && html`<${Bones} />`}`;
+	const got = useGet(pathOf(params.id));
+	const tab = place.value.path.split('/')[3] ?? '';
+	return html`<${AutomationHead} got=${got} id=${params.id} at=${tab} />${got.data ? html`<${tabs[tab]} key=${`${tab} ${got.data.version} ${tab === 'settings' ? got.data.updated_at : ''}`} of=${got.data} reload=${got.reload} />` : !got.error && html`<${Bones} />`}`;
 }
 
 /** The flow, and its changes that are not saved. @param {{of: any, reload: () => Promise<void>}} props */

@@ -5,7 +5,6 @@ import { acts } from './automation-acts.js';
 import { BroadcastSections } from './broadcast-sections.js';
 import { newKey } from './automation-flow.js';
 import { AutomationStatus } from './automation-head.js';
-import { editStep } from './automation-step.js';
 import { triggerWords, useParts } from './automation-words.js';
 import { number } from './format.js';
 import { t } from './i18n.js';
@@ -27,8 +26,9 @@ async function create(parts) {
 	});
 	if (!named) return;
 	const step = { key: newKey({ main: { items: [], ends: false }, loose: [] }, 'trigger'), type: 'trigger', config: {} };
-	const config = await editStep(step, parts, [step], true, (made) => api.post('/automations', { name: named.name, status: 'disabled', steps: [{ ...step, config: made }], connections: [] }));
-	if (config) go(encoded`/automations/${config.id}`);
+	const { editStep } = await import('./automation-step.js');
+	const made = await editStep(step, parts, [step], true, (config) => api.post('/automations', { name: named.name, status: 'disabled', steps: [{ ...step, config }], connections: [] }));
+	if (made) go(encoded`/automations/${made.id}`);
 }
 
 /** A number, or nothing where it is not known yet. @param {number|undefined} n */
