@@ -261,6 +261,7 @@ var mayScan = map[string]string{
 	"TenantHosts":         "all tracking hosts, by their own index, now and then",
 	"DueIssues":           "the topics that have an archive, each by its own index",
 	"HoldFeeds":           "all active feeds, in a copy that is restored",
+	"HoldAutomations":     "the same, of automations",
 	"HeldFeeds":           "feeds that a restore held, by an operator's command",
 	"PagesHosts":          "at most one of each team, now and then",
 	"readSchemaTexts":     "a row for each table and index",

@@ -38,6 +38,9 @@ func (s *Server) sampleMetrics(ctx context.Context) (state metrics.State, err er
 	if state.Images, err = db.Get(ctx, s.DB, (*db.Reader).AllImageBytes); err != nil {
 		return state, err
 	}
+	if state.OpenRuns, err = db.Get(ctx, s.DB, (*db.Reader).AllOpenRuns); err != nil {
+		return state, err
+	}
 	sizes, err := s.DB.FileSizes()
 	state.DB, state.WAL, state.DiskFree = sizes.File, sizes.WAL, sizes.DiskFree
 	return state, err

@@ -19,6 +19,7 @@ const (
 	nameDB        = "mailer_db_bytes"
 	nameWAL       = "mailer_wal_bytes"
 	nameImages    = "mailer_images_bytes"
+	nameRuns      = "mailer_automation_runs_open"
 	nameDiskFree  = "mailer_disk_free_bytes"
 	nameBackupAge = "mailer_backup_age_seconds"
 )
@@ -46,6 +47,7 @@ func Families() []Family {
 		{nameCommits, "histogram", "Time of a commit, from the first statement of its group to its being on disk."},
 		{nameDB, "gauge", "Size of the database's file."},
 		{nameWAL, "gauge", "Size of the database's write-ahead log."},
+		{nameRuns, "gauge", "Open runs of automations of all teams."},
 		{nameImages, "gauge", "Size of the images of all teams, within the database."},
 		{nameDiskFree, "gauge", "Free space on the disk of the database, for its user."},
 		{nameBackupAge, "gauge", "Time since the last backup; missing where none was made."},

@@ -40,7 +40,7 @@ func TestText(t *testing.T) {
 	m := New()
 	m.Watch(func(context.Context) (State, error) {
 		return State{Relays: []Relay{{Name: "us-east-1", Up: true, Oldest: 90 * time.Second}, {Name: `o"d\d` + "\n"}},
-			Waiting: []Waiting{{"us-east-1", "retry", 7}}, Active: []Active{{"us-east-1", "us-east-1/b", true}}, DB: 3 << 40, WAL: 2, Images: 4, DiskFree: 3, LastBackup: time.Now().Add(-time.Hour)}, nil
+			Waiting: []Waiting{{"us-east-1", "retry", 7}}, Active: []Active{{"us-east-1", "us-east-1/b", true}}, DB: 3 << 40, WAL: 2, Images: 4, OpenRuns: 5, DiskFree: 3, LastBackup: time.Now().Add(-time.Hour)}, nil
 	})
 	m.Accepted(2)
 	m.Result("us-east-1", Sent, 3)
@@ -78,6 +78,7 @@ func TestText(t *testing.T) {
 		`mailer_commit_seconds_bucket{le="+Inf"} 1`,
 		"mailer_db_bytes 3298534883328",
 		"mailer_wal_bytes 2",
+		"mailer_automation_runs_open 5",
 		"mailer_images_bytes 4",
 		"mailer_disk_free_bytes 3",
 	} {

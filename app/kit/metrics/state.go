@@ -13,6 +13,7 @@ type State struct {
 	Active  []Active
 	// DB, WAL, Images and DiskFree are bytes; Images is the part of DB that images take.
 	DB, WAL, Images, DiskFree int64
+	OpenRuns                  int64     // of automations
 	LastBackup                time.Time // zero: no backup
 }
 

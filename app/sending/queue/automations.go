@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/rules/automation"
 	"mailer/db"
 )
 
@@ -109,4 +113,26 @@ func (s *Service) releaseStarts(ctx context.Context, teamID string) (n int64, er
 		}
 	}
 	return n, nil
+}
+
+// automatedOf returns whether an email that is sent again needs the consent of its recipient because an automation
+// sent it. It does if the step can't be found any more.
+func automatedOf(r *db.Reader, email *app.Email) (app.Automated, error) {
+	if email.AutomationRun == "" {
+		return app.NotAutomated, nil
+	}
+	run, err := r.Run(email.TeamID, email.AutomationRun)
+	if err != nil {
+		return app.AutomatedMarketing, base.IgnoreNotFound(err)
+	}
+	flow, err := r.AutomationFlow(run.AutomationID, run.Version)
+	if err != nil {
+		return app.AutomatedMarketing, base.IgnoreNotFound(err)
+	}
+	i := slices.IndexFunc(flow.Steps, func(s app.AutomationStep) bool { return s.Key == email.AutomationStep })
+	var c automation.SendEmailConfig
+	if i < 0 || json.Unmarshal(flow.Steps[i].Config, &c) != nil || !c.Transactional {
+		return app.AutomatedMarketing, nil
+	}
+	return app.AutomatedTransactional, nil
 }

@@ -27,7 +27,7 @@ func TestRestoredAutomationsAreHeld(t *testing.T) {
 				create := func(name, trigger string) app.Automation {
 					t.Helper()
 					a, err := w.Services.Automations.Create(ctx, key, automations.Input{Name: name, Status: app.AutomationEnabled, Flow: app.AutomationFlow{
-						Steps: []app.AutomationStep{{Key: "start", Type: app.StepTrigger, Config: jsontext.Value(trigger)}, {Key: "wait", Type: app.StepDelay, Config: jsontext.Value(`{"duration":"1 hour"}`)}},
+						Steps:       []app.AutomationStep{{Key: "start", Type: app.StepTrigger, Config: jsontext.Value(trigger)}, {Key: "wait", Type: app.StepDelay, Config: jsontext.Value(`{"duration":"1 hour"}`)}},
 						Connections: []app.AutomationConnection{{From: "start", To: "wait"}}}})
 					testserver.Must(t, err)
 					return a

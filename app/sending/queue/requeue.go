@@ -236,6 +236,9 @@ func (q *requeueRun) plan(r *db.Reader, c db.RequeueCandidate) (a requeuePlan, w
 		return a, "", false, nil
 	}
 	a = requeuePlan{unit: app.Unit{EmailID: c.ID, TeamID: c.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain}, keyID: email.KeyID, recipients: chosen}
+	if a.unit.Automated, err = automatedOf(r, email); err != nil {
+		return a, "", false, err
+	}
 	why, err = q.skipReason(r, &a, events)
 	return a, why, true, err
 }
