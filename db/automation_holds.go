@@ -97,7 +97,7 @@ func (tx *Tx) DropHeldContact(c HeldContact, limit int) (n HeldAutomations, err 
 // restore held, after an id in id order, without their flows.
 func (r *Reader) RestoredAutomations(teamID, after string, limit int) ([]app.Automation, error) {
 	if teamID == "" {
-		return list(r, scanAutomation, `SELECT `+automationColumns+` FROM automations AS a WHERE a.held = 'restored' AND a.id > ? ORDER BY a.id LIMIT ?`, after, limit)
+		return list(r, scanAutomation, `SELECT `+automationColumns+` FROM automations AS a WHERE a.held = 'restored' AND a.deleted_at IS NULL AND a.id > ? ORDER BY a.id LIMIT ?`, after, limit)
 	}
 	return list(r, scanAutomation, `SELECT `+automationColumns+` FROM automations AS a WHERE a.team_id = ? AND a.held = 'restored' AND a.deleted_at IS NULL AND a.id > ? ORDER BY a.id LIMIT ?`, teamID, after, limit)
 }

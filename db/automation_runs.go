@@ -129,6 +129,26 @@ func (r *Reader) RunsOfContact(teamID, contactID string, limit int) ([]app.Run, 
 	return list(r, scanRun, `SELECT `+runColumns+` FROM automation_runs AS r WHERE r.team_id = ? AND r.contact_id = ? ORDER BY r.id DESC LIMIT ?`, teamID, contactID, limit)
 }
 
+// RunsOfContactIn returns the newest runs of a contact in one automation, at most limit.
+func (r *Reader) RunsOfContactIn(teamID, automationID, contactID string, limit int) ([]app.Run, error) {
+	return list(r, scanRun, `SELECT `+runColumns+` FROM automation_runs AS r WHERE r.team_id = ? AND r.contact_id = ? AND r.automation_id = ? ORDER BY r.id DESC LIMIT ?`, teamID, contactID, automationID, limit)
+}
+
+// ListRunsOfContact returns a page of the runs of a contact, newest first. Error: ErrNotFound for a cursor that
+// is not in that list.
+func (r *Reader) ListRunsOfContact(teamID, contactID string, page app.Page) ([]app.Run, bool, error) {
+	exists := func(cursor string) error {
+		run, err := r.Run(teamID, cursor)
+		if err == nil && run.ContactID != contactID {
+			return ErrNotFound
+		}
+		return err
+	}
+	return listPage(r, page, exists, scanRun,
+		`SELECT `+runColumns+` FROM automation_runs AS r WHERE r.team_id = ? AND r.contact_id = ? AND r.id < ? ORDER BY r.id DESC LIMIT ?`,
+		`SELECT `+runColumns+` FROM automation_runs AS r WHERE r.team_id = ? AND r.contact_id = ? AND r.id > ? ORDER BY r.id LIMIT ?`, teamID, contactID)
+}
+
 // OpenRunsOfContact returns the running runs of a contact, at most limit.
 func (r *Reader) OpenRunsOfContact(teamID, contactID string, limit int) ([]app.Run, error) {
 	return list(r, scanRun, `SELECT `+runColumns+` FROM automation_runs AS r WHERE r.team_id = ? AND r.contact_id = ? AND r.status = 'running' ORDER BY r.id LIMIT ?`, teamID, contactID, limit)

@@ -24,6 +24,11 @@ type TrackedEmail struct {
 	// Events is the number of opens, clicks and prefetches in its timeline, Prefetched the
 	// number of prefetches among them.
 	Events, Prefetched int
+	// AutomationRun and AutomationStep are the run of an automation that sent it and the key of the
+	// step; empty: none. Of such an email Opened and Clicked report whether the timeline has an
+	// event of that type.
+	AutomationRun, AutomationStep string
+	Opened, Clicked               bool
 }
 
 // TrackedEmail returns the data for an open or a click at a time. The token that names the
@@ -31,15 +36,19 @@ type TrackedEmail struct {
 // was deleted.
 func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error) {
 	var t TrackedEmail
-	var recipient, sender sql.NullString
+	var recipient, sender, run, step sql.NullString
 	var taken sql.NullInt64
 	var message string
+	var opened, clicked int
 	err := r.Row(`SELECT e.team_id, e.message_id, e.sender, e.relay,
 			(SELECT CASE WHEN count(*) = 1 THEN max(p.address) END FROM recipients AS p WHERE p.email_id = e.id),
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('opened', 'clicked', 'prefetched')),
-			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type = 'prefetched')
-		FROM emails AS e WHERE e.id = ?`, []any{milli(at), emailID}, &t.TeamID, &message, &sender, &t.Relay, &recipient, &taken, &t.Events, &t.Prefetched)
+			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type = 'prefetched'),
+			e.automation_run, e.automation_step,
+			CASE WHEN e.automation_run IS NULL THEN 0 ELSE (SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type = 'opened') END,
+			CASE WHEN e.automation_run IS NULL THEN 0 ELSE (SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type = 'clicked') END
+		FROM emails AS e WHERE e.id = ?`, []any{milli(at), emailID}, &t.TeamID, &message, &sender, &t.Relay, &recipient, &taken, &t.Events, &t.Prefetched, &run, &step, &opened, &clicked)
 	if errors.Is(err, ErrNotFound) {
 		return r.trackedRecipient(emailID, at)
 	}
@@ -47,6 +56,7 @@ func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error
 		return t, err
 	}
 	t.Recipient, t.Taken = recipient.String, fromMilli(taken.Int64)
+	t.AutomationRun, t.AutomationStep, t.Opened, t.Clicked = run.String, step.String, opened > 0, clicked > 0
 	t.Domain, err = senderDomain(emailID, message, sender)
 	return t, err
 }

@@ -31,6 +31,7 @@ func documentTags(doc *openapi.Document) {
 		{Name: "Broadcasts", Description: "One email to many contacts."},
 		{Name: "Archives", Description: "Broadcasts that can be read on the web."},
 		{Name: "Feeds", Description: "RSS, Atom and JSON feeds that become broadcasts."},
+		{Name: "Automations", Description: "Flows of steps that run for contacts, their runs, and the custom events that start and continue them."},
 		{Name: "Webhooks", Description: "Endpoints that receive events, and their deliveries."},
 		{Name: "API keys", Description: "The keys that open this API."},
 		{Name: "Sign-in", Description: "How people get in and out of the dashboard."},

@@ -80,6 +80,7 @@ func (m *isolation) fill(of twinTeam) {
 		post("/images", body, header)
 	}
 	m.fillSignUp(of, segment, topic, post)
+	m.fillAutomations(of, post)
 	patch("/topics/"+topic, `{"archive":"public"}`)
 	m.fillArchive(of, topic)
 	m.fillMail(of, segment, topic, post)
@@ -114,6 +115,29 @@ func (m *isolation) fillSignUp(of twinTeam, segment, topic string, post func(tar
 	})
 	if err != nil {
 		m.t.Fatal(err)
+	}
+}
+
+// fillAutomations makes a team events, automations and runs.
+func (m *isolation) fillAutomations(of twinTeam, post func(target, body string, header ...string) string) {
+	m.t.Helper()
+	contact := m.find(of, "/contacts")[0].row["id"].(string)
+	for i := range 4 {
+		post("/events", fmt.Sprintf(`{"name":"TEAM.event.%d","schema":{"TEAM":"string"}}`, i))
+		id := post("/automations", fmt.Sprintf(`{"name":"TEAM %d","steps":[{"key":"TEAM","type":"trigger","config":{"event_name":"TEAM.event.%d"}}],"connections":[]}`, i, i))
+		err := m.store.Write(m.t.Context(), func(tx *db.Tx) error {
+			for range 2 {
+				run := app.Run{ID: app.NewID(), TeamID: of.team.ID, AutomationID: id, Version: 1, ContactID: contact, Status: app.RunCompleted, StepKey: of.name, StepN: 1,
+					Context: app.RunContext{EventName: of.name}, CreatedAt: tx.Now, StartedAt: tx.Now, CompletedAt: tx.Now}
+				if err := tx.InsertRun(&run); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			m.t.Fatal(err)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"mailer/app/rules/reputation"
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/archive"
+	"mailer/app/sending/automations"
 	"mailer/app/sending/queue"
 	accounts "mailer/app/tenants/accounts"
 	"mailer/app/tenants/images"
@@ -81,6 +82,19 @@ var documentedLimits = map[string]int{
 	"forms fields maxItems":                      app.MaxFormFields,
 	"forms allowed_origins maxItems":             app.MaxFormOrigins,
 	"forms redirect_url maxLength":               app.MaxFormURL,
+	"automations name maxLength":                 app.MaxAutomationName,
+	"automations steps maxItems":                 app.MaxAutomationSteps,
+	"AutomationStep key maxLength":               app.MaxStepKey,
+	"AutomationStepRequest key maxLength":        app.MaxStepKey,
+	"ReEntry days maximum":                       app.MaxDelayDays,
+	"ReEntryRequest days maximum":                app.MaxDelayDays,
+	"simulate events maxItems":                   automations.MaxSimulatedEvents,
+	"SimulatedEvent event maxLength":             app.MaxEventName,
+	"events name maxLength":                      app.MaxEventName,
+	"events event maxLength":                     app.MaxEventName,
+	"events schema maxProperties":                app.MaxEventFields,
+	"CustomEventItem schema maxProperties":       app.MaxEventFields,
+	"CustomEventRecord schema maxProperties":     app.MaxEventFields,
 	"FormFieldRequest label maxLength":           app.MaxFormLabel,
 	"FormField label maxLength":                  app.MaxFormLabel,
 	"templates alias maxLength":                  app.MaxTemplateAlias,
@@ -135,6 +149,8 @@ var documentedTexts = []string{
 	fmt.Sprintf("the link, which works for %d days", app.OptInLinkFor/day),
 	fmt.Sprintf("The last %d broadcasts to the topic", archive.MaxListed),
 	fmt.Sprintf("The last %d, newest first", archive.MaxListed),
+	"at most 100 are listed", // maxNotMoved of app/sending/automations
+	fmt.Sprintf("of at most %d bytes. Those that the schema", app.MaxEventPayload),
 	fmt.Sprintf("The first %d rejected rows", contactfile.MaxErrorsShown),
 }
 

@@ -19,14 +19,12 @@ type unsupportedRoute struct {
 // unsupportedRoutes are all of them, for every method. testdata/operations.tsv of web/sdktest lists
 // their operations.
 var unsupportedRoutes = []unsupportedRoute{
-	{"/automations", "automations"},
 	{"/domains/claim", "claims of domains"},
 	{"/domains/claims", "claims of domains"}, // spelling of the PHP client
 	{"/domains/*/claim", "claims of domains"},
 	{"/domains/*/claims", "claims of domains"},
 	{"/editor", "shared editor of templates and broadcasts"},
 	{"/emails/receiving", "received emails"},
-	{"/events", "custom events"},
 	{"/inboxes", "inboxes"},
 	{"/oauth", "OAuth grants"},
 	{"/segments/metrics", "metrics of segments"},

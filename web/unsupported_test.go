@@ -11,9 +11,6 @@ func TestUnsupportedRoutesAreExplained(t *testing.T) {
 	b := newFixture(t)
 	for _, tt := range []struct{ method, path, words string }{
 		{"GET", "//inboxes/" + emailID, "This service has no inboxes"},
-		{"POST", "/events/send", "no custom events"},
-		{"DELETE", "/events/user.created", "no custom events"},
-		{"GET", "/automations/" + emailID + "/runs/" + emailID, "no automations"},
 		{"GET", "/emails/receiving", "no received emails"},
 		{"GET", "/emails/receiving/" + emailID + "/attachments", "no received emails"},
 		{"POST", "/domains/claim", "no claims of domains"},

@@ -19,6 +19,7 @@ import (
 	"mailer/app/server"
 	"mailer/web/account"
 	"mailer/web/audience"
+	"mailer/web/automations"
 	"mailer/web/broadcasts"
 	"mailer/web/dashboard"
 	"mailer/web/emails"
@@ -125,6 +126,9 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		broadcasts.ArchiveRoutes{Service: s.Archive},
 		broadcasts.FeedRoutes{Service: s.Feeds},
 		broadcasts.ReviewRoutes{Service: s.Reviews, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
+		automations.Routes{Service: s.Automations},
+		automations.EventRoutes{Service: s.Automations},
+		automations.ViewRoutes{Service: s.Automations},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Teams},
 		deliverabilityRoutes{s.Mail, s.Guardrails},

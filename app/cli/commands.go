@@ -89,6 +89,8 @@ func (c *Store) Commands() []*cobra.Command {
 		c.pages(),
 		c.forms(),
 		c.optIns(),
+		c.automations(),
+		c.events(),
 		c.audit(),
 		c.send(),
 		c.doubts(),

@@ -42,7 +42,7 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 		name   string
 		things []transfer.Thing
 	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"saved blocks", r.Blocks}, {"templates", r.Templates}, {"forms", r.Forms}, {"broadcasts", r.Broadcasts}, {"feeds", r.Feeds},
-		{"domains", r.Domains}, {"webhooks", r.Webhooks}, {"API keys", r.Keys}} {
+		{"domains", r.Domains}, {"webhooks", r.Webhooks}, {"events", r.CustomEvents}, {"automations", r.Automations}, {"API keys", r.Keys}} {
 		if len(list.things) > 0 {
 			fmt.Fprintf(&b, "  %-13s %s\n", list.name, thingsText(list.things))
 		}
@@ -55,6 +55,12 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	}
 	if n := heldFeeds(r.Feeds); n > 0 {
 		fmt.Fprintf(&b, "  held feeds    %d: they make no broadcasts until they are set to active\n", n)
+	}
+	if n := heldFeeds(r.Automations); n > 0 {
+		fmt.Fprintf(&b, "  held          %d automations: dates, schedules and segments start none until they are disabled and enabled again\n", n)
+	}
+	if r.AutomationStarts.New+r.AutomationStarts.Existing > 0 {
+		fmt.Fprintf(&b, "  starts        %d of automations new, %d there already\n", r.AutomationStarts.New, r.AutomationStarts.Existing)
 	}
 	if r.OptIns.New+r.OptIns.Existing > 0 {
 		fmt.Fprintf(&b, "  opt-ins       %d new, %d there already; no mail is sent for them\n", r.OptIns.New, r.OptIns.Existing)
@@ -116,7 +122,7 @@ func thingsText(things []transfer.Thing) string {
 // oneLine makes a name safe to print.
 func oneLine(s string) string { return app.OneLine(s) }
 
-// heldFeeds counts new feeds that are held.
+// heldFeeds counts new feeds or automations that are held.
 func heldFeeds(feeds []transfer.Thing) (n int) {
 	for i := range feeds {
 		if feeds[i].New && feeds[i].Status == string(app.HeldFeed) {

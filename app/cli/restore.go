@@ -55,5 +55,9 @@ func printRestored(done *backup.Restored) {
 	if done.Feeds > 0 {
 		fmt.Fprintf(os.Stderr, "mailer: %d feeds are held: mailer queue release --restored lets them go on with what is published from then on, drop --restored pauses them\n", done.Feeds)
 	}
+	if done.Runs+done.Events+done.Automations > 0 {
+		fmt.Fprintf(os.Stderr, "mailer: %d open runs of automations, %d of their events and the starts of %d automations by date or schedule are held: mailer queue release --restored lets them go on, drop --restored cancels the runs and drops the events\n",
+			done.Runs, done.Events, done.Automations)
+	}
 	fmt.Fprintln(os.Stderr, "mailer: opt-outs, suppressions, keys and contacts of the time since the backup are missing, and webhook events that were pending then are sent again under their ids")
 }

@@ -250,6 +250,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Feeds = feeds.New(b, s.Webhooks, s.Templates, s.Broadcasts)
 	s.Feeds.Fetch = cfg.FetchFeed
 	s.Automations = automations.New(b, s.Webhooks, s.Teams, s.Audience, s.Mail)
+	s.Automations.MayBroadcast = s.Guardrails.MayBroadcast
 	s.Audience.OnSignal, s.Audience.WatchedSegments, s.Audience.OnFilterChange = s.Automations.Signal, s.Automations.WatchedSegments, s.Automations.FilterChanged
 	s.Mail.OnSignal = s.Automations.Signal
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
@@ -260,6 +261,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		}})
 	s.Backup = backup.New(b, cfg.Backup)
 	s.Queue = queue.New(b, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
+	s.Queue.ReleaseAutomation = s.Automations.Release
 	s.Certificates = certificates.New(b, cfg.Certificates)
 	s.Health = health.New(b, s.Domains, s.Relays, s.Queue, s.Backup, s.Certificates).WithTarget(locationOf(&cfg), health.Network{})
 	s.Health.SetAlerts(cfg.Alerts)

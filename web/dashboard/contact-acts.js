@@ -61,14 +61,16 @@ export async function editContact(contact, declared, done) {
 /** Asks for the segment that contacts are put into by hand. @param {any[]} contacts @param {any[]} segments @param {() => any} done */
 export async function toSegment(contacts, segments, done) {
 	const n = contacts.length;
+	const enabled = (await api.get('/automations', { status: 'enabled', limit: 1 })).data;
 	const put = await form({
 		title: t('contacts.toSegmentTitle', { n }),
 		act: t('contacts.toSegmentAct', { n }),
-		start: { segment: segments[0]?.id ?? '' },
-		fields: (v, set) => html`<${Select} label=${t('contacts.segment')} value=${v.segment} options=${segments.map((s) => [s.id, s.name])} onChange=${(segment) => set({ segment })} />`,
+		start: { segment: segments[0]?.id ?? '', start: false },
+		fields: (v, set) => html`<${Select} label=${t('contacts.segment')} value=${v.segment} options=${segments.map((s) => [s.id, s.name])} onChange=${(segment) => set({ segment })} />
+			${enabled.length > 0 && html`<${Check} label=${t('automations.startN', { n })} checked=${v.start} onChange=${(start) => set({ start })} />`}`,
 		send: async (v) => {
 			// Existing contacts are unchanged, and are added to the segment.
-			await api.post('/contacts/batch', contacts.map((c) => ({ email: c.email, segments: [v.segment] })), { query: { on_conflict: 'skip' } });
+			await api.post('/contacts/batch', contacts.map((c) => ({ email: c.email, segments: [v.segment] })), { query: { on_conflict: 'skip', ...(v.start ? { trigger_automations: true } : {}) } });
 			return v.segment;
 		},
 	});

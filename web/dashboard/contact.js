@@ -10,6 +10,7 @@ import { nameOf, Subscribed } from './ui/audience.js';
 import { lookOf } from './email-parts.js';
 import { editContact, removeContacts } from './contact-acts.js';
 import { askOptIn, Consents } from './consents.js';
+import { ContactAutomations } from './contact-automations.js';
 import { encoded } from './paths.js';
 
 /** The page. @param {{params: {id: string}}} props */
@@ -39,7 +40,7 @@ export default function Contact({ params }) {
 			[t('contact.id'), html`<${Id} of=${c.id} />`],
 		]} /><//>
 		<${Section} title=${t('properties.title')}>${Object.keys(c.properties ?? {}).length ? html`<${Facts} pairs=${Object.entries(c.properties).map(([key, p]) => [html`<span class="mono">${key}</span>`, html`<bdi>${String(p.value)}</bdi>`])} />` : html`<p class="muted t13r">${t('contact.noProperties')}</p>`}<//>
-		<${Topics} path=${path} out=${c.unsubscribed} /><${Segments} path=${path} /><${Consents} path=${path} />
+		<${Topics} path=${path} out=${c.unsubscribed} /><${Segments} path=${path} /><${ContactAutomations} of=${c} path=${path} /><${Consents} path=${path} />
 	</aside></div>`;
 }
 

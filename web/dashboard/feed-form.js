@@ -62,4 +62,4 @@ export async function editFeed(of) {
 }
 
 /** Time zones that the browser knows, with one that it does not. @param {string} used */
-const zones = (used) => [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), used])].sort().map((zone) => [zone, zone.replaceAll('_', ' ')]);
+export const zones = (used) => [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), used])].sort().map((zone) => [zone, zone.replaceAll('_', ' ')]);

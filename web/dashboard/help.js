@@ -4,6 +4,7 @@
 const pages = /** @type {[string, string][]} */ ([
 	['/emails', 'sending#why-did-it-not-arrive'],
 	['/broadcasts', 'broadcasts'],
+	['/automations', 'broadcasts'],
 	['/feeds', 'broadcasts'],
 	['/contacts', 'audience'],
 	['/forms', 'signup'],

@@ -4,7 +4,7 @@ import { ApiError, request, useGet } from './api.js';
 import { size } from './format.js';
 import { t } from './i18n.js';
 import { go, href } from './router.js';
-import { Bones, Button, Head, Notice, Section, Select } from './ui/base.js';
+import { Bones, Button, Check, Head, Notice, Section, Select } from './ui/base.js';
 import { toast } from './ui/float.js';
 import { consentOf, countRows, headOf, keyOf, services } from './csv-head.js';
 import { segmentChoice } from './contact-acts.js';
@@ -23,6 +23,8 @@ export function Mapping({ file, close }) {
 	const [preset, setPreset] = useState('');
 	const [conflict, setConflict] = useState('upsert');
 	const [segment, setSegment] = useState('');
+	const [start, setStart] = useState(false);
+	const enabled = useGet('/automations', { status: 'enabled', limit: 1 }).data?.data ?? [];
 	const [refused, setRefused] = useState('');
 	const [rows, setRows] = useState(-1);
 	const segments = useGet('/segments', { limit: 100 }).data?.data ?? [];
@@ -45,6 +47,7 @@ export function Mapping({ file, close }) {
 		else if (preset) body.append('preset', preset);
 		body.append('on_conflict', conflict);
 		if (segment) body.append('segments', JSON.stringify([segment]));
+		if (start) body.append('trigger_automations', 'true');
 		body.append('file', file);
 		try {
 			const made = await (await request('POST', '/contacts/imports', { body })).json();
@@ -65,7 +68,8 @@ export function Mapping({ file, close }) {
 		<${Becomes} head=${head} preset=${preset} /></div>
 		${byHand && columns}
 		<${Section} title=${t('imports.how')}><div class="stack"><${Select} label=${t('imports.known')} value=${conflict} options=${['upsert', 'skip'].map((one) => [one, t(`imports.${one}`)])} onChange=${setConflict} hint=${t('imports.knownHint')} />
-			${segments.length > 0 && html`<${Select} label=${t('imports.into')} value=${segment} options=${segmentChoice(segments, t('ui.none'))} onChange=${setSegment} />`}</div><//>
+			${segments.length > 0 && html`<${Select} label=${t('imports.into')} value=${segment} options=${segmentChoice(segments, t('ui.none'))} onChange=${setSegment} />`}
+			${enabled.length > 0 && html`<div><${Check} label=${rows >= 0 ? t('automations.startN', { n: rows }) : t('automations.startAll')} checked=${start} onChange=${setStart} /><p class="muted t12 prose">${t('automations.startHint')}</p></div>`}</div><//>
 		${!byHand && columns}</div>`;
 }
 

@@ -16,28 +16,30 @@ import (
 // excludedOperations are operations with a key that are no tools, and why. Operations without a key
 // are for probes, browsers and providers; those with a session are for people.
 var excludedOperations = map[string]string{
-	"call-mcp":                "is what tools are called through",
-	"listen":                  "answers without end",
-	"create-contact-import":   "takes a file in a form; put_contacts takes the same rows",
-	"create-image":            "takes a file; people upload images in the dashboard, and programs by the API",
-	"list-images":             "belongs to create-image",
-	"get-image":               "belongs to create-image",
-	"update-image":            "belongs to create-image",
-	"get-image-content":       "answers with a picture",
-	"delete-image":            "belongs to create-image",
-	"rotate-signing-secret":   "answers with nothing but a secret",
-	"publish-domain":          "takes the token of a DNS zone",
-	"forget-domain-dns":       "belongs to publish-domain",
-	"send-email-old":          "is send_email under its old address",
-	"create-audience":         "is create_segment under its old name",
-	"list-audiences":          "is list_segments under its old name",
-	"get-audience":            "is get_segment under its old name",
-	"delete-audience":         "is delete_segment under its old name",
-	"list-audience-contacts":  "is list_segment_contacts under its old name",
-	"create-audience-contact": "is create_contact under its old name",
-	"get-audience-contact":    "is get_contact under its old name",
-	"update-audience-contact": "is update_contact under its old name",
-	"delete-audience-contact": "is delete_contact under its old name",
+	"call-mcp":                 "is what tools are called through",
+	"listen":                   "answers without end",
+	"create-contact-import":    "takes a file in a form; put_contacts takes the same rows",
+	"create-image":             "takes a file; people upload images in the dashboard, and programs by the API",
+	"list-images":              "belongs to create-image",
+	"get-image":                "belongs to create-image",
+	"update-image":             "belongs to create-image",
+	"get-image-content":        "answers with a picture",
+	"delete-image":             "belongs to create-image",
+	"rotate-signing-secret":    "answers with nothing but a secret",
+	"publish-domain":           "takes the token of a DNS zone",
+	"forget-domain-dns":        "belongs to publish-domain",
+	"send-email-old":           "is send_email under its old address",
+	"create-audience":          "is create_segment under its old name",
+	"list-audiences":           "is list_segments under its old name",
+	"get-audience":             "is get_segment under its old name",
+	"delete-audience":          "is delete_segment under its old name",
+	"list-audience-contacts":   "is list_segment_contacts under its old name",
+	"create-audience-contact":  "is create_contact under its old name",
+	"get-audience-contact":     "is get_contact under its old name",
+	"update-audience-contact":  "is update_contact under its old name",
+	"delete-audience-contact":  "is delete_contact under its old name",
+	"simulate-automation":      "shows mails, which people look at in the dashboard",
+	"list-contact-automations": "is answered by explain_automation",
 }
 
 // secretMembers are secret members of answers. No tool returns them, except the creation of a key.
@@ -117,7 +119,7 @@ func newTool(h *rest.Handler, o *rest.Operation) *tool {
 // definition returns the tool for the protocol's list.
 func (t *tool) definition() *sdk.Tool {
 	verb, _, _ := strings.Cut(t.name, "_")
-	destructive := verb == "delete" || verb == "remove" || verb == "drop"
+	destructive := verb == "delete" || verb == "remove" || verb == "drop" || verb == "stop"
 	notes := &sdk.ToolAnnotations{ReadOnlyHint: t.operation.Method == http.MethodGet, IdempotentHint: destructive}
 	if !notes.ReadOnlyHint {
 		notes.DestructiveHint = &destructive

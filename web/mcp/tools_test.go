@@ -75,8 +75,8 @@ func TestEveryOperationIsToolOrExcluded(t *testing.T) {
 	}
 }
 
-var verbs = []string{"check", "hold", "inspect", "release", "retry", "drop", "requeue", "add", "cancel", "pause", "resume", "unschedule", "create", "delete", "duplicate", "get", "list", "publish", "put", "remove", "replay", "plan", "preview", "render", "restore", "rename", "reschedule",
-	"resend", "rotate", "send", "set", "share", "test", "update", "verify"}
+var verbs = []string{"check", "hold", "inspect", "release", "retry", "drop", "requeue", "add", "cancel", "pause", "resume", "unschedule", "create", "delete", "duplicate", "explain", "get", "list", "publish", "put", "remove", "replay", "plan", "preview", "render", "restore", "rename", "reschedule",
+	"resend", "rotate", "send", "set", "share", "stop", "test", "update", "verify"}
 
 // TestArgumentsDoNotCollide: a parameter that hid a member of the body would
 // make that member unreachable.

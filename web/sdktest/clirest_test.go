@@ -209,12 +209,9 @@ func resendCommandLineUnsupported(t *testing.T, mode compat) {
 	w := &fixture{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	arguments := map[string]string{
-		"automations create": `--name x --steps [{"key":"a","type":"trigger","config":{"event_name":"user.created"}}] --connections []`,
-		"automations delete": "ID --yes", "automations list": "", "automations runs get": "--automation-id ID --run-id ID",
-		"automations update": "ID --status enabled", "domains claim create": "--name example.test",
+		"domains claim create":        "--name example.test",
 		"emails receiving attachment": "ID ID", "emails receiving forward": "ID --to a@example.com --from b@example.com",
-		"emails receiving list": "", "emails receiving listen": "", "events create": "--name user.created", "events delete": "ID --yes",
-		"events list": "", "events send": "--event user.created --email a@example.com", "events update": `ID --schema {"a":"string"}`,
+		"emails receiving list": "", "emails receiving listen": "",
 		"oauth-grants list": "", "oauth-grants revoke": "ID --yes",
 	}
 	for _, name := range absentMethods(t, cliClient) {

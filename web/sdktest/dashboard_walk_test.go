@@ -104,6 +104,11 @@ func (w *dashboardFixture) fill(t *testing.T) {
 	optIn := w.made(t, "/contacts/opt-in", map[string]any{"email": "asked@example.org", "topics": []string{topic}, "form": form})
 	w.made(t, "/images", map[string]any{"content": smallPicture(t), "alt": "A lamp"})
 	domain := w.made(t, "/domains", map[string]any{"name": "pending.example.net"})
+	automation := w.made(t, "/automations", map[string]any{"name": "Welcome series", "steps": []map[string]any{
+		{"key": "start", "type": "trigger", "config": map[string]any{"event_name": "mailer:contact.created"}}, {"key": "pause", "type": "delay", "config": map[string]any{"duration": "3 days"}},
+		{"key": "choice", "type": "condition", "config": map[string]any{"type": "rule", "field": "contact.city", "operator": "eq", "value": "Bergen"}},
+		{"key": "local", "type": "add_to_segment", "config": map[string]any{"segment_id": segment}}, {"key": "topic", "type": "set_topic", "config": map[string]any{"topic_id": topic, "subscription": "opt_in"}}},
+		"connections": []map[string]any{{"from": "start", "to": "pause"}, {"from": "pause", "to": "choice"}, {"from": "choice", "to": "local", "type": "condition_met"}, {"from": "choice", "to": "topic", "type": "condition_not_met"}}})
 	upload := w.key.importFile(t, "email,first_name\nimported@example.org,Noor\nnot an address,X\n")
 	w.key.waitLast(t, sent, time.Minute, "sent")
 	w.key.waitLast(t, bounced, time.Minute, "bounced")
@@ -113,7 +118,7 @@ func (w *dashboardFixture) fill(t *testing.T) {
 		requests = w.operator.ids(t, "/logs")
 		return len(requests) > 0, ""
 	})
-	w.pages = dashboardPages(t, map[string][]string{"emails": {sent, bounced, put}, "broadcasts": {draft}, "report": {gone}, "contacts": {contact}, "forms": {form}, "opt-ins": {optIn}, "topics": {topic}, "segments": {segment},
+	w.pages = dashboardPages(t, map[string][]string{"emails": {sent, bounced, put}, "broadcasts": {draft}, "report": {gone}, "automations": {automation}, "contacts": {contact}, "forms": {form}, "opt-ins": {optIn}, "topics": {topic}, "segments": {segment},
 		"imports": {upload}, "templates": {template}, "blocks": {block}, "domains": {domain}, "webhooks": {hook}, "requests": requests[:1]})
 }
 
@@ -143,7 +148,7 @@ func dashboardPages(t *testing.T, ids map[string][]string) (out []string) {
 			continue
 		}
 		section := strings.Split(pattern, "/")[1]
-		if strings.HasSuffix(pattern, "/report") {
+		if section == "broadcasts" && strings.HasSuffix(pattern, "/report") {
 			section = "report"
 		}
 		if len(ids[section]) == 0 {

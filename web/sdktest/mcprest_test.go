@@ -208,21 +208,15 @@ func resendMCPUnsupported(t *testing.T, mode compat) {
 	needMCP(t)
 	w := &fixture{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
-	workflow := object("steps", []any{object("key", "a", "type", "trigger", "config", object("eventName", "user.created"))})
 	content := object("type", "doc", "content", []any{})
 	arguments := map[string]map[string]any{
 		"compose-broadcast":               object("broadcastId", someID, "content", content),
 		"compose-template":                object("id", someID, "content", content),
 		"connect-to-editor":               object("resource_type", "template", "resource_id", someID, "agent_name", "x"),
-		"create-automation":               object("name", "x", "workflow", workflow),
 		"create-domain-claim":             object("name", "example.test"),
-		"get-automation-runs":             object("automationId", someID),
 		"get-received-email-attachment":   object("emailId", someID, "id", someID),
 		"get-tiptap-json-content":         object("resource_type", "broadcast", "resource_id", someID),
 		"list-received-email-attachments": object("emailId", someID),
-		"manage-events":                   object("action", "list"),
-		"send-event":                      object("event", "user.created", "email", "a@example.com"),
-		"update-automation":               object("id", someID, "name", "y"),
 	}
 	names := absentMethods(t, mcpClient)
 	var all [][]any

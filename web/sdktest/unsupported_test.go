@@ -21,7 +21,7 @@ func absentMethods(t *testing.T, client string) []string {
 			out = append(out, m.name)
 		}
 	}
-	if len(out) < 20 {
+	if len(out) < 10 {
 		t.Fatalf("only %d absent methods of %s", len(out), client)
 	}
 	return out
@@ -56,7 +56,7 @@ func goV3ClientUnsupported(t *testing.T, mode compat) {
 	names := absentMethods(t, goV3Client)
 	c, seen := v3Client(t, in.url, in.newKey(t))
 	services := map[string]any{
-		"Automations": c.Automations, "DomainClaims": c.DomainClaims, "Emails": c.Emails, "Events": c.Events,
+		"DomainClaims": c.DomainClaims, "Emails": c.Emails,
 		"OAuthGrants": c.OAuthGrants, "Receiving": c.Emails.Receiving,
 	}
 	for _, name := range names {

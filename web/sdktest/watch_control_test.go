@@ -117,7 +117,7 @@ func TestHarnessAlteredAnswer(t *testing.T) {
 		p := newTap(t, server, watched.report.saw, watched.report.broke)
 		api := client{p.url(), in.newKey(t)}
 		api.do(t, "GET", "/emails", nil)
-		api.do(t, "GET", "/automations", nil) // unsupported, as listed
+		api.do(t, "GET", "/inboxes", nil) // unsupported, as listed
 		p.close()
 		if want := name == "altered"; watched.report.n != 2 || (len(watched.report.all) == 1) != want {
 			t.Errorf("%s: %d exchanges seen, complaints %q", name, watched.report.n, watched.report.all)

@@ -111,7 +111,7 @@ func (x *export) run() error {
 		run  func() error
 	}{
 		{"properties", x.properties}, {"segments", x.allSegments}, {"topics", x.allTopics}, {"images", x.images}, {"blocks", x.allBlocks}, {"templates", x.templates}, {"forms", x.forms}, {"broadcasts", x.broadcasts}, {"issues", x.issues}, {"feeds", x.feeds}, {"the pages host", x.pagesHost},
-		{"domains", x.allDomains}, {"webhooks", x.webhooks}, {"keys", x.keys}, {"contacts", x.contacts}, {"opt-ins", x.optInsOut}, {"consents", x.consents}, {"emails", x.emails},
+		{"domains", x.allDomains}, {"webhooks", x.webhooks}, {"keys", x.keys}, {"contacts", x.contacts}, {"opt-ins", x.optInsOut}, {"consents", x.consents}, {"events", x.customEvents}, {"automations", x.automations}, {"emails", x.emails},
 		{"suppressions", x.suppressions}, {"opt-outs", x.optOuts}, {"choices", x.choices}, {"what is left out", x.listUnmovables},
 	} {
 		if err := part.run(); err != nil {

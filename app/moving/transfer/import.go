@@ -57,11 +57,13 @@ type importer struct {
 	images   map[string]*app.Image // by the archived name, or the address elsewhere; nil: it can't be had
 	newTopic map[string]bool       // by id here
 
-	templateIDs  map[string]string // ids by archived ids
-	formIDs      map[string]string
-	broadcastIDs map[string]string
-	archives     map[string]bool // topics here whose archives take issues
-	verified     map[string]bool // names of domains that begin as verified
+	templateIDs   map[string]string // ids by archived ids
+	formIDs       map[string]string
+	broadcastIDs  map[string]string
+	webhookIDs    map[string]string
+	automationIDs map[string]string
+	archives      map[string]bool // topics here whose archives take issues
+	verified      map[string]bool // names of domains that begin as verified
 
 	newBlocks app.Blocks // created by this run
 
@@ -77,7 +79,7 @@ type importer struct {
 // Errors: those of the archive, of the store, and of ctx.
 func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader, o Options) (*Report, error) {
 	m := &importer{Options: o, s: s, team: team, r: r, report: newReport(r.Team.Source, o.Apply),
-		segments: map[string]string{}, topics: map[string]string{}, domains: map[string]string{}, images: map[string]*app.Image{}, newTopic: map[string]bool{}, templateIDs: map[string]string{}, formIDs: map[string]string{}, broadcastIDs: map[string]string{}, archives: map[string]bool{}, verified: map[string]bool{}, newBlocks: app.Blocks{},
+		segments: map[string]string{}, topics: map[string]string{}, domains: map[string]string{}, images: map[string]*app.Image{}, newTopic: map[string]bool{}, templateIDs: map[string]string{}, formIDs: map[string]string{}, broadcastIDs: map[string]string{}, webhookIDs: map[string]string{}, automationIDs: map[string]string{}, archives: map[string]bool{}, verified: map[string]bool{}, newBlocks: app.Blocks{},
 		chosen: map[uint64]app.Subscription{}, suppressed: map[uint64]app.SuppressionOrigin{}}
 	m.report.Suppressions.Left = r.Team.Left
 	if o.Mapping != nil {
@@ -87,7 +89,7 @@ func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader,
 		m.known, m.readUnmovables, m.properties, m.topicsIn, m.segmentsIn, // referenced by the rest
 		m.optedOut, m.optOuts, m.suppressions, // opt-outs
 		m.contacts, m.optIns,
-		m.domainsIn, m.imagesIn, m.blocksIn, m.templates, m.formsIn, m.optInsIn, m.consentsIn, m.broadcasts, m.archivesIn, m.feedsIn, m.webhooks, m.keys, m.emails,
+		m.domainsIn, m.imagesIn, m.blocksIn, m.templates, m.formsIn, m.optInsIn, m.consentsIn, m.broadcasts, m.archivesIn, m.feedsIn, m.webhooks, m.customEventsIn, m.automationsIn, m.keys, m.emails,
 		m.audit,
 	} {
 		if err := step(ctx); err != nil {

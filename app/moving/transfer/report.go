@@ -29,6 +29,9 @@ type Report struct {
 	Feeds            []Thing             `json:"feeds"`
 	Domains          []Thing             `json:"domains"`
 	Webhooks         []Thing             `json:"webhooks"`
+	CustomEvents     []Thing             `json:"custom_events"`
+	Automations      []Thing             `json:"automations"`
+	AutomationStarts ItemCounts          `json:"automation_starts"` // of automations for contacts
 	Keys             []Thing             `json:"keys"`
 	Emails           EmailCounts         `json:"emails"`
 	Consent          []archive.Consent   `json:"consent"` // columns of files that decide who gets mail
@@ -102,7 +105,7 @@ type Thing struct {
 	// Records are the DNS records to publish for a domain. Those of a new key are known only after
 	// --apply.
 	Records []app.DNSRecord `json:"records,omitzero"`
-	// Status is the status of a domain or webhook, or the state of a feed.
+	// Status is the status of a domain, webhook or automation, or the state of a feed.
 	Status string `json:"status,omitzero"`
 }
 
@@ -110,6 +113,6 @@ type Thing struct {
 func newReport(source string, applied bool) *Report {
 	return &Report{
 		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Blocks: []Thing{}, Templates: []Thing{}, Forms: []Thing{}, Broadcasts: []Thing{}, Feeds: []Thing{},
-		Domains: []Thing{}, Webhooks: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Unmovable{}, Refused: []archive.Refusal{},
+		Domains: []Thing{}, Webhooks: []Thing{}, CustomEvents: []Thing{}, Automations: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Unmovable{}, Refused: []archive.Refusal{},
 	}
 }

@@ -207,6 +207,7 @@ func (m *importer) webhooks(ctx context.Context) error {
 		} else if id, err = m.webhook(ctx, &in, secrets[in.ID]); err != nil || id == "" {
 			return err
 		}
+		m.webhookIDs[in.ID] = id
 		if err := m.moved(archive.Webhooks, in.ID, id); err != nil {
 			return err
 		}

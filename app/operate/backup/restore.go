@@ -40,7 +40,11 @@ type Restored struct {
 	SetAside *string `json:"set_aside"` // former database; nil: none
 	Held     int64   `json:"held"`      // emails and recipients of broadcasts that were waiting in the backup
 	Feeds    int64   `json:"feeds"`     // that were active, and are held
-	BackupAt *string `json:"backup_at"` // nil: a plain copy without this information
+	// What is held of automations: those that dates and schedules start, open runs, and events that were not taken.
+	Automations int64   `json:"automations"`
+	Runs        int64   `json:"automation_runs"`
+	Events      int64   `json:"automation_events"`
+	BackupAt    *string `json:"backup_at"` // nil: a plain copy without this information
 }
 
 // Restore replaces a database on which no server runs by a backup. Waiting mail in it is held
@@ -137,7 +141,7 @@ func (s *Service) HoldRestored(ctx context.Context) error {
 		return fmt.Errorf("look whether the database was restored: %w", err)
 	}
 	if held {
-		s.Log.Warn("the database was restored since a server worked on it; what waited in it may have left since, and is held", "held", done.Held, "as_of", backupTime(done.BackupAt),
+		s.Log.Warn("the database was restored since a server worked on it; what waited in it may have left since, and is held", "held", done.Held, "feeds", done.Feeds, "automations", done.Automations, "automation_runs", done.Runs, "automation_events", done.Events, "as_of", backupTime(done.BackupAt),
 			"help", "mailer queue list --state held shows it; mailer queue release --restored or drop --restored decides")
 	}
 	return nil
@@ -176,6 +180,11 @@ func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, e
 	if done.Feeds, err = tx.HoldFeeds(app.HoldRestored); err != nil {
 		return done, err
 	}
+	held, err := tx.HoldAutomations()
+	if err != nil {
+		return done, err
+	}
+	done.Automations, done.Runs, done.Events = held.Automations, held.Runs, held.Signals
 	done.Held, done.BackupAt = emails+recipients+optIns, app.FormatTimePtr(at)
 	note, err := json.Marshal(map[string]any{"at": app.FormatTime(tx.Now), "backup_at": done.BackupAt, "held": done.Held})
 	if err != nil {

@@ -49,6 +49,7 @@ func (s *Service) allJobs() []cronJob {
 		{delivery.ExpireEvery, "end mail that has expired", s.delivery.ExpireMail},
 		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.PurgeLeftovers},
 		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},
+		{time.Minute, "delete what belonged to deleted automations", s.retention.DropAutomations},
 		{time.Minute, "end opt-ins that have expired", s.signUp.Expire},
 		{time.Hour, "remove what is out of date", s.Purge},
 		{10 * time.Minute, "end sessions and links that have expired", s.accounts.Purge},

@@ -60,6 +60,7 @@ var partOf = map[string]int{
 	"broadcast_recipients": partRecipients, "broadcast_clicks": partRecipients,
 	"images": partImages, "image_pieces": partImages,
 	"contacts": partContacts, "members": partContacts, "choices": partContacts,
+	"automation_runs": partContacts, "automation_run_steps": partContacts, "automation_entries": partContacts, "automation_members": partContacts, "automation_signals": partContacts,
 }
 
 const (

@@ -45,6 +45,9 @@ const (
 	Records      Kind = "consents" // records of what contacts agreed to
 	Domains      Kind = "domains"
 	Webhooks     Kind = "webhooks"
+	CustomEvents Kind = "custom_events"
+	Automations  Kind = "automations"
+	Starts       Kind = "automation_starts" // of automations for contacts
 	Keys         Kind = "keys"
 	Secrets      Kind = "secrets" // of domains, webhooks and keys
 	Emails       Kind = "emails"
@@ -55,7 +58,7 @@ const (
 )
 
 // kinds are all kinds.
-var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Forms, Broadcasts, Issues, Feeds, OptIns, Records, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
+var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Forms, Broadcasts, Issues, Feeds, OptIns, Records, Domains, Webhooks, CustomEvents, Automations, Starts, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
 
 // Team is team.json, the description of the directory. It is written last.
 type Team struct {

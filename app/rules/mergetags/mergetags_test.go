@@ -254,7 +254,7 @@ func TestConvertedTagsRender(t *testing.T) {
 		c.Variables = append(c.Variables, app.TemplateVariable{Key: key, Type: app.StringProperty})
 		values[key] = text("<" + key + ">")
 	}
-	out, err := render.Template(c, values, false, time.Time{}, 1000)
+	out, err := render.Template(c, values, nil, false, time.Time{}, 1000)
 	if err != nil || out.HTML != "&lt;first_name&gt; &lt;last_name&gt;: &lt;order&gt;{{\u2060{" {
 		t.Errorf("the template says %+v, %v", out, err)
 	}

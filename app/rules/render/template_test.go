@@ -195,7 +195,7 @@ func TestUnquotedAttributeValueIsEscaped(t *testing.T) {
 		"<a {{{X}}} href=x>":                          "<a " + bare + " href=x>",
 		"{{{X}}}<a b=c{{{X}}}d>{{{X}}}":               quoted + "<a b=c" + bare + "d>" + quoted,
 	} {
-		r, err := Template(oneVariable(in, &in), values, false, time.Time{}, app.MaxRendered)
+		r, err := Template(oneVariable(in, &in), values, nil, false, time.Time{}, app.MaxRendered)
 		if err != nil || r.HTML != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", in, err, r.HTML, want)
 		} else if *r.Text != strings.ReplaceAll(in, "{{{X}}}", quoted) {

@@ -24,7 +24,7 @@ func TestBrokenUnsubscribeLinksAreRepaired(t *testing.T) {
 		if !strings.Contains(html, `href="`+page+`"`) || !strings.HasSuffix(text, "leave: "+page) {
 			t.Errorf("%s: %s\n%s", link, html, text)
 		}
-		out, err := Template(&app.TemplateContent{HTML: `<a href="` + link + `">u</a>`}, nil, false, time.Time{}, 1<<20)
+		out, err := Template(&app.TemplateContent{HTML: `<a href="` + link + `">u</a>`}, nil, nil, false, time.Time{}, 1<<20)
 		if err != nil || out.HTML != `<a href="{{{UNSUBSCRIBE_URL}}}">u</a>` {
 			t.Errorf("%s in a template: %+v, %v", link, out, err)
 		}

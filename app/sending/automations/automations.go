@@ -30,7 +30,7 @@ type Patch struct {
 	Status      *app.AutomationStatus
 	Steps       []app.AutomationStep // nil: unchanged, with Connections
 	Connections []app.AutomationConnection
-	Settings    *app.AutomationSettings
+	Settings    *SettingsPatch
 	// MoveRuns moves open runs to the new version, by the key of the step at which they are.
 	MoveRuns bool
 }
@@ -169,7 +169,7 @@ func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch Pat
 			a.Flow.Steps, a.Flow.Connections = patch.Steps, patch.Connections
 		}
 		if patch.Settings != nil {
-			a.Flow.AutomationSettings = *patch.Settings
+			patch.Settings.apply(&a.Flow.AutomationSettings)
 		}
 		flow, err := check(a)
 		if err != nil {
@@ -243,11 +243,12 @@ func (s *Service) Delete(ctx context.Context, key *app.Key, id string) error {
 		if err := tx.DeleteAutomation(key.TeamID, id); err != nil {
 			return err
 		}
+		before := audited(&a)
 		a.Status = app.AutomationDisabled
 		if err := tx.SetListeners(&a, "", nil); err != nil {
 			return err
 		}
-		return base.Audit(ctx, tx, key.TeamID, "automation.delete", id, audited(&a), nil)
+		return base.Audit(ctx, tx, key.TeamID, "automation.delete", id, before, nil)
 	})
 	if err == nil {
 		err = s.cancelRuns(ctx, &app.Automation{ID: id, TeamID: key.TeamID}, app.ReasonAutomationDeleted)

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/automation"
+	"mailer/db"
 )
 
 // change executes a step that changes the contact. If what the step names was deleted, the run fails.
@@ -19,13 +20,13 @@ func (t *turn) change(step *automation.Step) (err error) {
 	case *automation.ContactDeleteConfig:
 		return t.deleteContact(step)
 	case *automation.SegmentConfig:
-		if err = t.changeSegment(step.Type, c.SegmentID); app.CodeOf(err) == app.CodeNotFound {
+		if err = t.changeSegment(step.Type, c.SegmentID); errors.Is(err, db.ErrNotFound) {
 			return t.fail(step, app.ReasonSegmentMissing, "The segment was deleted")
 		}
 		output["segment_id"] = c.SegmentID
 	case *automation.SetTopicConfig:
 		var ignored bool
-		if ignored, err = t.s.audience.SetTopicIn(t.tx, t.run.TeamID, t.run.ContactID, c.TopicID, c.Subscription, t.run.Context.Chain); app.CodeOf(err) == app.CodeNotFound {
+		if ignored, err = t.s.audience.SetTopicIn(t.tx, t.contact, c.TopicID, c.Subscription, t.run.Context.Chain); errors.Is(err, db.ErrNotFound) {
 			return t.fail(step, app.ReasonTopicMissing, "The topic was deleted")
 		}
 		output["topic_id"], output["subscription"] = c.TopicID, c.Subscription
@@ -43,13 +44,11 @@ func (t *turn) change(step *automation.Step) (err error) {
 	return t.done(step, output)
 }
 
-func (t *turn) changeSegment(kind app.StepType, segmentID string) (err error) {
+func (t *turn) changeSegment(kind app.StepType, segmentID string) error {
 	if kind == app.StepAddToSegment {
-		_, err = t.s.audience.AddToSegmentIn(t.tx, t.run.TeamID, t.run.ContactID, segmentID, t.run.Context.Chain)
-		return err
+		return t.s.audience.AddToSegmentIn(t.tx, t.contact, segmentID, t.run.Context.Chain)
 	}
-	_, err = t.s.audience.RemoveFromSegmentIn(t.tx, t.run.TeamID, t.run.ContactID, segmentID, t.run.Context.Chain)
-	return err
+	return t.s.audience.RemoveFromSegmentIn(t.tx, t.contact, segmentID)
 }
 
 // updateContact changes the contact as a step says, and reads it again.
@@ -68,9 +67,13 @@ func (t *turn) updateContact(c *automation.ContactUpdateConfig) (map[string]any,
 		output[m.name] = text
 	}
 	if c.Unsubscribed != nil {
-		if on, isBool := t.resolve(c.Unsubscribed).(bool); isBool {
+		on, isBool := t.resolve(c.Unsubscribed).(bool)
+		switch {
+		case isBool && on:
 			patch.Unsubscribed = &on
-			output["unsubscribed"] = on
+			output["unsubscribed"] = true
+		case isBool:
+			output["resubscribe_ignored"] = true
 		}
 	}
 	for key, v := range c.Properties {
@@ -80,13 +83,8 @@ func (t *turn) updateContact(c *automation.ContactUpdateConfig) (map[string]any,
 		}
 		patch.Properties[key] = value
 	}
-	ignored, err := t.s.audience.UpdateContactIn(t.tx, t.run.TeamID, t.run.ContactID, patch, t.run.Context.Chain)
-	if err != nil {
+	if err := t.s.audience.UpdateContactIn(t.tx, t.contact, &patch, t.run.Context.Chain); err != nil {
 		return nil, err
-	}
-	if ignored {
-		delete(output, "unsubscribed")
-		output["resubscribe_ignored"] = true
 	}
 	now, err := t.tx.Contact(t.run.TeamID, t.run.ContactID)
 	*t.contact = now
@@ -134,5 +132,5 @@ func (t *turn) deleteContact(step *automation.Step) error {
 	if err := t.store(); err != nil { // before the deletion, which cancels the open runs of the contact
 		return err
 	}
-	return t.s.audience.DeleteContactIn(t.tx, t.run.TeamID, t.run.ContactID)
+	return t.s.audience.DeleteContactIn(t.tx, t.contact)
 }

@@ -314,6 +314,9 @@ func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, k
 		if err := s.announceHit(tx, f, email, kind); err != nil {
 			return err
 		}
+		if err := countStepHit(tx, email, kind); err != nil {
+			return err
+		}
 	}
 	if kind == app.EventPrefetched {
 		return nil
@@ -325,6 +328,26 @@ func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, k
 		tx.NoteActivity(email.TeamID, s.Sealer.AddressHash(email.TeamID, app.KeyOf(email.Recipient)), kind, f.At)
 	}
 	return tx.SetLastEvent(f.EmailID, app.LastEvent(kind))
+}
+
+// countStepHit counts the first open and the first click of an email of an automation, for the report of its
+// step.
+func countStepHit(tx *db.Tx, email db.TrackedEmail, kind app.EventType) error {
+	count := db.CountOpened
+	switch {
+	case email.AutomationRun == "":
+		return nil
+	case kind == app.EventType(app.Opened) && !email.Opened:
+	case kind == app.EventType(app.Clicked) && !email.Clicked:
+		count = db.CountClicked
+	default:
+		return nil
+	}
+	run, err := tx.Run(email.TeamID, email.AutomationRun)
+	if err != nil {
+		return base.IgnoreNotFound(err) // deleted with its automation, or by retention
+	}
+	return tx.CountAutomation(run.AutomationID, email.AutomationStep, count, 1)
 }
 
 // countHit counts an open or a click of a broadcast. If the outcome of the email at the relay is in

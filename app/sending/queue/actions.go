@@ -71,7 +71,7 @@ func (f *Filter) ofRestore() bool {
 	return f.Restored && len(f.IDs) == 0 && f.Relay == "" && f.FromDomain == "" && f.ToDomain == "" && f.Broadcast == "" && f.OlderThan == 0 && f.After.IsZero()
 }
 
-// decideRestored releases or drops the confirmations of opt-ins and the feeds that a restore held, if an
+// decideRestored releases or drops the confirmations of opt-ins, the feeds and the automations that a restore held, if an
 // action is about all of the mail that was held for that reason.
 func (s *Service) decideRestored(ctx context.Context, f Filter, res Result, release bool) (Result, error) {
 	if !f.ofRestore() {
@@ -100,6 +100,9 @@ func (s *Service) decideRestored(ctx context.Context, f Filter, res Result, rele
 		res.Notes = append(res.Notes, fmt.Sprintf("%d feeds were released: they go on with what is published from now on", feeds))
 	} else if feeds > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d feeds were paused: they make no broadcasts until they are set to active", feeds))
+	}
+	if err == nil {
+		err = s.decideAutomations(ctx, team, release, &res)
 	}
 	return res, base.Unavailable(err)
 }

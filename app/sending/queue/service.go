@@ -30,6 +30,9 @@ type Service struct {
 	broadcasts *broadcasts.Service
 	walks      *base.TeamSemaphore
 	summaries  summaryCache
+	// ReleaseAutomation lets an automation whose starts a restore held start runs by date and schedule again, from
+	// now on.
+	ReleaseAutomation func(tx *db.Tx, teamID, id string) error
 }
 
 // maxWaitingWalks is how many scans of the queue may wait for each team; one runs at a time.

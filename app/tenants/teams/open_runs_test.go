@@ -21,7 +21,7 @@ func TestOpenRunsLeft(t *testing.T) {
 	if got := left(own); got != app.MaxOpenRuns {
 		t.Errorf("self-hosted: %d", got)
 	}
-	w := accepting(t, plan.Input{Name: plan.Free})
+	w := accepting(t, plan.Input{Name: plan.Free}, testserver.NewRelay(nil))
 	w.SQL(`INSERT INTO automation_teams (team_id, open_runs) VALUES (?, 400)`, w.Key.TeamID)
 	if got := left(w); got != app.MaxFreeOpenRuns-400 {
 		t.Errorf("free: %d", got)

@@ -30,7 +30,7 @@ export function openKeys() {
 }
 
 /** Pages: text and icon. */
-const pages = { overview: 'overview', emails: 'mail', broadcasts: 'broadcast', feeds: 'feed', contacts: 'audience', forms: 'form', segments: 'audience', topics: 'audience', properties: 'audience', imports: 'audience', suppressions: 'shield', templates: 'template', blocks: 'template', images: 'image', domains: 'globe', keys: 'key', smtp: 'key', webhooks: 'webhook', reputation: 'gauge', usage: 'gauge', requests: 'list', queue: 'queue', account: 'user' };
+const pages = { overview: 'overview', emails: 'mail', broadcasts: 'broadcast', automations: 'flow', feeds: 'feed', contacts: 'audience', forms: 'form', segments: 'audience', topics: 'audience', properties: 'audience', imports: 'audience', suppressions: 'shield', templates: 'template', blocks: 'template', images: 'image', domains: 'globe', keys: 'key', smtp: 'key', webhooks: 'webhook', reputation: 'gauge', usage: 'gauge', requests: 'list', queue: 'queue', account: 'user' };
 const admins = { team: 'teams', audit: 'history' };
 const operators = { relays: 'relay', reports: 'relay', teams: 'teams', people: 'user', health: 'health', backups: 'health', settings: 'settings', disk: 'health' };
 
@@ -53,7 +53,7 @@ async function quiet(path, query) {
 
 async function readNames() {
 	const of = team.value ?? '';
-	const lists = of && !names.has(of) ? ['domains', 'broadcasts', 'templates', 'segments', 'forms', 'webhooks'] : [];
+	const lists = of && !names.has(of) ? ['domains', 'broadcasts', 'automations', 'templates', 'segments', 'forms', 'webhooks'] : [];
 	const found = await Promise.all(lists.map(async (kind) => ((await quiet(`/${kind}`, { limit: 100 }))?.data ?? []).map((thing) => ({ kind, to: encoded`/${kind}/${thing.id}`, name: nameOf(thing) }))));
 	if (lists.length) {
 		names.set(of, found.flat());

@@ -8,22 +8,12 @@ const to = 'ann@example.com';
 
 // What goes into methods that don't take an id alone.
 const everything = { inboxId: id, threadId: id, emailId: id, draftId: id, labelId: id, id, labels: ['x'], name: 'x', to, from: to, text: 'x' };
-const step = { key: 'a', type: 'trigger', config: { eventName: 'user.created' } };
 const given = {
-  'automations.create': [{ name: 'x', status: 'disabled', steps: [step], connections: [] }],
-  'automations.update': [id, { status: 'enabled' }],
-  'automations.list': [{ limit: 5 }],
-  'automations.runs.get': [{ automationId: id, runId: id }],
-  'automations.runs.list': [{ automationId: id }],
   'domains.claims.create': [{ name: 'example.test' }],
   'emails.receiving.attachments.get': [everything],
   'emails.receiving.attachments.list': [everything],
   'emails.receiving.forward': [everything],
   'emails.receiving.list': [{ limit: 5 }],
-  'events.create': [{ name: 'user.created', schema: { plan: 'string' } }],
-  'events.list': [{ limit: 5 }],
-  'events.send': [{ event: 'user.created', email: to, payload: {} }],
-  'events.update': ['user.created', { schema: {} }],
   'inboxes.create': [{ username: 'x', domain: 'example.test' }],
   'inboxes.get': [id],
   'inboxes.list': [],
