@@ -2,6 +2,7 @@ package automations_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/rules/contactfile"
 	"mailer/app/sending/automations"
 	"mailer/app/tenants/audience"
 	"mailer/app/testing/testserver"
@@ -386,4 +388,58 @@ func TestLongOverPassEnds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestImportsSignalOnlyIfTold: an import stores no events unless its input says so; who joins a filtered segment by it
+// is remembered either way.
+func TestImportsSignalOnlyIfTold(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		topic := w.AddTopic("News", app.OptOut, app.PublicTopic)
+		plain, filtered := w.AddSegment(nil), w.AddSegment(testserver.FilterOn("first_name", app.OpIsSet, ""))
+		for _, config := range []map[string]any{{"event_name": app.TriggerContactCreated}, {"event_name": app.TriggerOptIn},
+			{"event_name": app.TriggerSegmentJoined, "segment_id": plain.ID}, {"event_name": app.TriggerSegmentJoined, "segment_id": filtered.ID}} {
+			addTrigger(w, w.Key, config)
+		}
+		testserver.SleepAndSettle(time.Minute)
+		for _, c := range []struct {
+			triggers bool
+			want     string
+		}{{false, ""}, {true, "contact.created 2 contact.opt_in 2 segment.joined 3"}} {
+			_, err := w.Services.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (contactfile.Input, error) {
+				_, err := fmt.Fprintf(file, "email,first name\na%[1]v@example.net,A\nb%[1]v@example.net,\n", c.triggers)
+				return contactfile.Input{TriggerAutomations: c.triggers, Segments: []app.SegmentRef{{ID: plain.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptIn}}}, err
+			})
+			testserver.Must(t, err)
+			testserver.SleepAndSettle(time.Minute)
+			got := strings.Join(strings.Fields(strings.ReplaceAll(strings.Join(w.SQL(`SELECT name || ' ' || count(*) FROM automation_signals GROUP BY name ORDER BY name`), " "), "mailer:", "")), " ")
+			if got != c.want {
+				t.Errorf("with triggers %v: %s", c.triggers, got)
+			}
+		}
+		if got := w.SQL(`SELECT count(*) FROM automation_members`)[0]; got != "2" {
+			t.Errorf("%s contacts are remembered", got)
+		}
+	})
+}
+
+// TestGoalSegmentsSignal: a contact with an open run that a write puts into the filtered segment of a goal stores an
+// event; one without a run does not.
+func TestGoalSegmentsSignal(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	segment := w.AddSegment(testserver.FilterOn("first_name", app.OpEquals, "Ann"))
+	id := addAutomation(w, w.Key, app.AutomationStep{Key: "start", Type: app.StepTrigger, Config: configOf(t, map[string]any{"event_name": "order"})},
+		app.AutomationStep{Key: "goal", Type: app.StepGoal, Config: configOf(t, map[string]any{"segment_id": segment.ID})})
+	for i, want := range []string{"", fmt.Sprintf(`segment.joined {"automation_id":"%s","segment_id":"%s"}`, id, segment.ID)} {
+		contact := w.AddContact(fmt.Sprintf("c%d@example.net", i), false)
+		if i == 1 {
+			run := app.Run{ID: app.NewID(), TeamID: w.Key.TeamID, AutomationID: id, ContactID: contact.ID, Version: 1, Status: app.RunRunning, StepKey: "start", StepN: 1}
+			testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.InsertRun(&run) }))
+		}
+		_, err := w.Services.Audience.UpdateContact(t.Context(), w.Key, contact.ID, app.ContactPatch{FirstName: app.Change[string]{Set: true, Value: "Ann"}})
+		testserver.Must(t, err)
+		if got := signals(w); got != want {
+			t.Errorf("contact %d stores %q", i, got)
+		}
+	}
 }
