@@ -138,6 +138,9 @@ func unknownNameFor(name string) string {
 func (m *isolation) request(op *apiOperation, s site, own, other found, value string) request {
 	r := request{given: []string{value}}
 	params, query := m.pathOf(op, s, own), url.Values{}
+	if list, ok := requiredQueries[op.path]; ok {
+		query.Set(list.name, m.find(m.ours, list.list)[0].row["id"].(string))
+	}
 	switch {
 	case s.in == "path" && s.name != "":
 		params[s.name] = value
@@ -158,6 +161,11 @@ func (m *isolation) request(op *apiOperation, s site, own, other found, value st
 	}
 	r.body, r.media = m.body(op, s, value)
 	return r
+}
+
+// requiredQueries are parameters of queries that routes require, and the lists of their ids.
+var requiredQueries = map[string]struct{ name, list string }{
+	"/automations/{id}/explain": {"contact_id", "/contacts"},
 }
 
 func lastParameter(path string) string {

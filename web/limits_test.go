@@ -88,7 +88,7 @@ var documentedLimits = map[string]int{
 	"AutomationStepRequest key maxLength":        app.MaxStepKey,
 	"ReEntry days maximum":                       app.MaxDelayDays,
 	"ReEntryRequest days maximum":                app.MaxDelayDays,
-	"simulate events maxItems":                   automations.MaxSimulatedEvents,
+	"automations events maxItems":                automations.MaxSimulatedEvents,
 	"SimulatedEvent event maxLength":             app.MaxEventName,
 	"events name maxLength":                      app.MaxEventName,
 	"events event maxLength":                     app.MaxEventName,
