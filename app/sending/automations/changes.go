@@ -63,7 +63,7 @@ func (t *turn) updateContact(c *automation.ContactUpdateConfig) (map[string]any,
 			continue
 		}
 		text, _ := t.resolve(m.value).(string) // another value clears the name, as null does
-		*m.to = app.Change[string]{Set: true, Value: text}
+		*m.to = app.Change[string]{Set: true, Null: text == "", Value: text}
 		output[m.name] = text
 	}
 	if c.Unsubscribed != nil {

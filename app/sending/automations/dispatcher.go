@@ -15,7 +15,7 @@ import (
 
 const (
 	// idle is how long the dispatcher waits if nothing wakes it and no run is due.
-	idle = time.Minute
+	idle = 10 * time.Minute
 	// busyPause is the pause between rounds while a team's mail waits for its pace or a refusal ends.
 	busyPause = 200 * time.Millisecond
 	// signalsPerWrite and runsPerRound bound what is taken of one team before the next team.

@@ -161,18 +161,18 @@ func (s *Service) accept(t *turn, step *automation.Step, email *app.Email) error
 // skipMail leaves out a mail that its recipient must not get, and continues the run, or ends it if the
 // automation says so.
 func (t *turn) skipMail(step *automation.Step, email *app.Email) error {
-	blocked, err := t.s.audience.BlockedRecipients(&t.tx.Reader, t.run.TeamID, email.TopicID, []string{t.contact.Email})
+	address := []string{t.contact.Email}
+	suppressed, err := t.s.audience.BlockedRecipients(&t.tx.Reader, t.run.TeamID, "", address)
 	if err != nil {
 		return err
 	}
-	reason, optedOut := blocked.Reason(t.contact.Email), false
-	if email.Automated == app.AutomatedMarketing {
-		if blocked, err = t.s.audience.BlockedForMarketing(&t.tx.Reader, t.run.TeamID, email.TopicID, []string{t.contact.Email}); err != nil {
+	reason, optedOut := suppressed.Reason(t.contact.Email), false
+	if reason == "" {
+		blocked, err := t.s.audience.BlockedForMarketing(&t.tx.Reader, t.run.TeamID, email.TopicID, address)
+		if err != nil {
 			return err
 		}
-		if all := blocked.Reason(t.contact.Email); all != reason || email.TopicID != "" {
-			reason, optedOut = all, true
-		}
+		reason, optedOut = blocked.Reason(t.contact.Email), true
 	}
 	if err := t.leave(step, app.StepSkipped, map[string]any{"reason": reason}, nil); err != nil {
 		return err

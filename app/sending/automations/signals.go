@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -83,7 +84,7 @@ func (s *Service) contactOf(tx *db.Tx, teamID, address string, create bool) (str
 
 // mayStartMore refuses an event that would start a run if the team or the server has too many open ones.
 func (s *Service) mayStartMore(r *db.Reader, teamID string) error {
-	left, err := s.teams.OpenRunsLeft(r, teamID)
+	left, err := s.openRunsLeft(r, teamID)
 	if err != nil || left > 0 {
 		return err
 	}
@@ -245,7 +246,7 @@ func (s *Service) startRun(tx *db.Tx, signal *app.Signal, v db.AutomationVersion
 	if isLoop(flow.ReEntry, all, signal.Chain, tx.Now) {
 		return s.recordLoop(tx, run)
 	}
-	left, err := s.teams.OpenRunsLeft(&tx.Reader, signal.TeamID)
+	left, err := s.openRunsLeft(&tx.Reader, signal.TeamID)
 	if err != nil {
 		return err
 	}
@@ -281,9 +282,12 @@ func fits(c *automation.TriggerConfig, automationID string, signal *app.Signal, 
 			return false
 		}
 	case app.TriggerDate, app.TriggerSchedule:
-		if memberText(signal.Payload, "automation_id") != automationID {
+		if memberText(signal.Payload, "automation_id") == "" {
 			return false
 		}
+	}
+	if only := memberText(signal.Payload, "automation_id"); only != "" && only != automationID && strings.HasPrefix(signal.Name, "mailer:") {
+		return false
 	}
 	return c.FilterRule.Met(&automation.Values{Contact: contact, Event: signal.Payload})
 }
