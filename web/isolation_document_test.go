@@ -255,6 +255,9 @@ var bases = map[string]string{
 	"POST /segments/preview#topic_id":            `{"filter":{"match":"all"}}`,
 }
 
+// neededQueries are parameters with an id without which an operation answers nothing.
+var neededQueries = map[string]string{"GET /automations/{id}/explain": "contact_id"}
+
 // values are values of members that the schema does not determine.
 var values = map[string]string{
 	"email": "new@ours.example", "from": "a@ours.example", "to": "b@example.org", "file": "email\nnew@ours.example",

@@ -138,6 +138,9 @@ func unknownNameFor(name string) string {
 func (m *isolation) request(op *apiOperation, s site, own, other found, value string) request {
 	r := request{given: []string{value}}
 	params, query := m.pathOf(op, s, own), url.Values{}
+	if name := neededQueries[op.String()]; name != "" {
+		query.Set(name, m.find(m.ours, listNamed(name, op.path))[0].row["id"].(string))
+	}
 	switch {
 	case s.in == "path" && s.name != "":
 		params[s.name] = value
