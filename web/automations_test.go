@@ -505,3 +505,36 @@ func TestAutomationRuns(t *testing.T) {
 	}
 	wantError(t, a.as(a.foreign, "GET", at+"/"+ids[app.RunFailed], ""), 404, app.CodeNotFound)
 }
+
+// The answer to a change with move_runs tells which runs were moved.
+func TestAutomationChangeMovesRuns(t *testing.T) {
+	t.Parallel()
+	a := newAudienceAPI(t)
+	a.contact("ann@example.org")
+	made := a.automation(201, "POST", "/automations", `{"name":"A","status":"enabled",`+twoSteps+`}`)
+	a.event(202, "POST", "/events/send", `{"event":"user.created","email":"ann@example.org"}`)
+	at := "/automations/" + made.ID
+	a.eventually(a.full, at+"/runs", `"step":"wait"`)
+	type answer struct {
+		ID       string
+		Moved    *int
+		NotMoved []struct {
+			RunID string `json:"run_id"`
+			Step  string
+		} `json:"not_moved"`
+	}
+	change := func(body string) answer {
+		w := a.call("PATCH", at, body)
+		wantStatus(t, w, 200)
+		return decoded[answer](t, w)
+	}
+	if got := change(`{"exit_on_opt_out":true}`); got.ID != made.ID || got.Moved != nil || got.NotMoved != nil {
+		t.Errorf("without move_runs %+v", got)
+	}
+	if got := change(`{"exit_on_opt_out":false,"move_runs":true}`); got.Moved == nil || *got.Moved != 1 || got.NotMoved == nil || len(got.NotMoved) != 0 {
+		t.Errorf("moved %+v", got)
+	}
+	if got := change(`{` + plainFlow + `,"move_runs":true}`); *got.Moved != 0 || len(got.NotMoved) != 1 || got.NotMoved[0].Step != "wait" || got.NotMoved[0].RunID == "" {
+		t.Errorf("not moved %+v", got)
+	}
+}

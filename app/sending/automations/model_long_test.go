@@ -51,9 +51,9 @@ type seriesContact struct {
 	in automation.WalkInput
 }
 
-// TestSeriesFollowsModel runs a welcome series in fake time: the path of each contact is the one that the model
+// TestLongSeriesFollowsModel runs a welcome series in fake time: the path of each contact is the one that the model
 // predicts.
-func TestSeriesFollowsModel(t *testing.T) {
+func TestLongSeriesFollowsModel(t *testing.T) {
 	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		template := w.PublishTemplate(w.Key, "t", app.TemplateContent{From: "Team <team@" + testserver.TestDomain + ">", Subject: "Hello", HTML: `<p>Hello</p>`})
