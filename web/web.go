@@ -128,7 +128,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		broadcasts.ReviewRoutes{Service: s.Reviews, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		automations.Routes{Service: s.Automations},
 		automations.EventRoutes{Service: s.Automations},
-		automations.ViewRoutes{Service: s.Automations},
+		automations.ViewRoutes{Service: s.Automations, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Teams},
 		deliverabilityRoutes{s.Mail, s.Guardrails},

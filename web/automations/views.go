@@ -11,6 +11,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/rules/automation"
 	"mailer/app/sending/automations"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
@@ -82,6 +83,7 @@ type simulatedEmail struct {
 	Subject string `json:"subject"`
 	HTML    string `json:"html"`
 	Text    string `json:"text"`
+	shapes.MailFrame
 }
 
 type automationReport struct {
@@ -153,7 +155,11 @@ type (
 func (in *contactAutomationsInput) Resource() (kind string, id *string) { return "", &in.ID }
 
 // ViewRoutes are the routes that show what automations do: simulations, reports and explanations.
-type ViewRoutes struct{ Service *automations.Service }
+type ViewRoutes struct {
+	Service       *automations.Service
+	EmailPreviews *mail.Previews
+	BaseURL       string // of the server; preview URLs begin with it
+}
 
 // Add adds the routes to a handler.
 func (r ViewRoutes) Add(h *rest.Handler) {
@@ -194,7 +200,23 @@ func (r ViewRoutes) simulate(ctx context.Context, key *app.Key, in *AutomationPa
 			return nil, err
 		}
 	}
-	return rest.Answer(newSimulation)(r.Service.Simulate(ctx, key, in.ID, input))
+	s, err := r.Service.Simulate(ctx, key, in.ID, input)
+	if err != nil {
+		return nil, err
+	}
+	out := newSimulation(&s)
+	for i := range out.Steps {
+		e := out.Steps[i].Email
+		if e == nil {
+			continue
+		}
+		p, err := r.EmailPreviews.KeepDraft(rest.WithBudget(ctx), key, e.HTML, e.Text, nil, false)
+		if err != nil {
+			return nil, err
+		}
+		e.MailFrame = shapes.NewMailFrame(r.BaseURL, p)
+	}
+	return &rest.Output[simulation]{Body: out}, nil
 }
 
 // timeOf parses a time of a body; the zero time for an empty text.

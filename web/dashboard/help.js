@@ -4,7 +4,7 @@
 const pages = /** @type {[string, string][]} */ ([
 	['/emails', 'sending#why-did-it-not-arrive'],
 	['/broadcasts', 'broadcasts'],
-	['/automations', 'broadcasts'],
+	['/automations', 'automations'],
 	['/feeds', 'broadcasts'],
 	['/contacts', 'audience'],
 	['/forms', 'signup'],

@@ -16,6 +16,10 @@ import (
 // property that list the values.
 var valueWords = map[string][2]string{
 	"audit.types.":          {"ActorItem", "type"},
+	"automations.modes.":    {"ReEntry", "mode"},
+	"automations.run.":      {"AutomationRunStep", "status"},
+	"automations.runLine.":  {"AutomationRunDetail", "status"},
+	"automations.types.":    {"AutomationStep", "type"},
 	"bands.":                {"PlanScore", "band"},
 	"broadcasts.status.":    {"BroadcastRow", "status"},
 	"brand.fonts.":          {"BrandAnswer", "font"},

@@ -161,6 +161,7 @@ func TestAutomationByKeyboard(t *testing.T) {
 		api.ask(t, "POST", "/templates/"+made.ID+"/publish", nil, http.StatusOK)
 	}
 	api.ask(t, "POST", "/segments", map[string]any{"name": "Customers"}, http.StatusCreated)
+	api.ask(t, "POST", "/contacts", map[string]any{"email": "bob@example.org"}, http.StatusCreated)
 	var contact struct{ ID string }
 	nodeOutput(api.ask(t, "POST", "/contacts", map[string]any{"email": "ann@example.org", "first_name": "Ann"}, http.StatusCreated)).into(t, &contact)
 	s := newScreen(t, in.url, b.session(t))
@@ -170,7 +171,7 @@ func TestAutomationByKeyboard(t *testing.T) {
 	s.fine("an empty list")
 	s.build()
 	var flow flowOf
-	s.readFlow(&flow)
+	s.readFlow(api, &flow)
 	want := []string{"condition condition_met send_email", "condition condition_not_met send_email", "delay default condition", "send_email default split", "send_email default split",
 		"split condition_met goal", "split condition_not_met goal", "trigger default delay"}
 	if got := flow.shape(); !slices.Equal(got, want) || flow.Version != 2 {
@@ -185,18 +186,26 @@ func TestAutomationByKeyboard(t *testing.T) {
 	}
 	s.enter("Enable")
 	s.sees("Welcome series is enabled")
-	s.readFlow(&flow)
+	s.readFlow(api, &flow)
 	if flow.Status != "enabled" {
 		t.Errorf("the automation is %s", flow.Status)
 	}
+	for _, address := range []string{"ann@example.org", "bob@example.org"} {
+		api.ask(t, "POST", "/events/send", map[string]any{"event": "order.paid", "email": address, "payload": map[string]any{"plan": "pro"}}, http.StatusAccepted)
+	}
+	eventually(t, time.Minute, "two runs wait", func() (bool, string) {
+		var report struct{ Started, Running int }
+		api.get(t, "/automations/"+flow.ID+"/report", &report)
+		return report.Started == 2 && report.Running == 2, fmt.Sprintf("%+v", report)
+	})
 	s.seePages(flow.ID, contact.ID)
+	asMember(t, in, b, flow.ID)
 }
 
-// readFlow reads the automation of the page, with the session of the browser.
-func (s *screen) readFlow(flow *flowOf) {
+// readFlow reads the automation of the page.
+func (s *screen) readFlow(api client, flow *flowOf) {
 	s.t.Helper()
-	text := evaluate[string](s, `fetch('/automations/' + location.pathname.split('/')[3]).then((a) => a.text())`)
-	must(s.t, json.Unmarshal([]byte(text), flow))
+	api.get(s.t, "/automations/"+evaluate[string](s, `location.pathname.split('/')[3]`), flow)
 }
 
 // build makes the automation with the keyboard alone.
@@ -292,11 +301,26 @@ func (s *screen) seePages(id, contact string) {
 	s.press("Welcome")
 	s.lookAll("test")
 	s.load("/contacts/" + contact)
-	s.sees("In Welcome")
+	s.sees("In Welcome series")
 	s.press("Why was a step not reached?")
 	s.fill("Automation", id)
 	s.is("the steps are listed", `[...document.querySelectorAll('.contact-why option')].some((o) => o.text.startsWith('4. Send email'))`)
 	s.fill("Step", evaluate[string](s, `[...document.querySelectorAll('.contact-why option')].find((o) => o.text.startsWith('4. Send email')).value`))
 	s.is("it is explained", `document.querySelector('.contact-why .notice')?.innerText.length > 10`)
 	s.lookAll("contact")
+}
+
+// asMember checks that a member sees why the automation can't be enabled or changed.
+func asMember(t *testing.T, in *instance, owner *browser, id string) {
+	t.Helper()
+	me := owner.want(t, http.StatusOK, "GET", "/users/me", nil)
+	owner.team = me["teams"].([]any)[0].(map[string]any)["id"].(string)
+	made := owner.want(t, http.StatusCreated, "POST", "/invitations", map[string]any{"email": "member@example.test", "role": "member"})
+	b := newBrowser(t, in.url)
+	b.want(t, http.StatusOK, "POST", "/auth/invitation", map[string]any{"code": afterHash(made["url"]), "password": "a long enough pass phrase", "name": "Somebody"})
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/automations/" + id)
+	s.sees("Only an owner or admin can enable, disable or stop", "Only an owner or admin can change an enabled automation.")
+	s.is("nothing can be changed", `!document.querySelector('.flow-plus, .flow-acts') && [...document.querySelectorAll('.head button')].some((b) => b.innerText === 'Disable' && b.disabled)`)
+	s.lookAll("member")
 }
