@@ -64,7 +64,9 @@ func (i *importCommand) command(use, short string, args cobra.PositionalArgs, fr
 	})
 	cmd.Flags().BoolVar(&i.plan, "plan", false, "show what would change, and change nothing (default)")
 	cmd.Flags().BoolVar(&i.apply, "apply", false, "write the data; run the same command again to resume after an interruption")
-	cmd.Flags().BoolVar(&i.triggers, "trigger-automations", false, "start automations for the contacts that are written")
+	if !strings.HasPrefix(use, "suppressions") {
+		cmd.Flags().BoolVar(&i.triggers, "trigger-automations", false, "start automations for the contacts that are written")
+	}
 	for _, flag := range []string{"plan", "apply"} {
 		typed(cmd.Flags().Lookup(flag))
 	}
