@@ -277,7 +277,7 @@ type pass struct {
 	progress
 }
 
-// turnOf gives a due automation a turn. Errors: db.ErrNotFound if the automation was changed meanwhile.
+// turnOf judges the next contacts of a due automation. Errors: db.ErrNotFound if the automation was changed meanwhile.
 func (s *Service) turnOf(ctx context.Context, d *db.DueAutomation) error {
 	p := &pass{s: s, due: d}
 	err := s.DB.Read(ctx, func(r *db.Reader) error { return p.read(r) })

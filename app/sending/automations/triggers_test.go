@@ -390,9 +390,9 @@ func TestLongOverPassEnds(t *testing.T) {
 	})
 }
 
-// TestImportsSignalOnlyIfTold: an import stores no events unless its input says so; who joins a filtered segment by it
+// TestImportsSignalOnlyOnRequest: an import stores no events unless its input says so; who joins a filtered segment by it
 // is remembered either way.
-func TestImportsSignalOnlyIfTold(t *testing.T) {
+func TestImportsSignalOnlyOnRequest(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))
 		topic := w.AddTopic("News", app.OptOut, app.PublicTopic)
