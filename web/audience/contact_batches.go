@@ -91,7 +91,7 @@ type (
 	contactBatchInput struct {
 		OnConflict         string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What to do with an item whose address has a contact already or is in the batch twice"`
 		Validation         string `header:"x-batch-validation" enum:"strict,permissive" doc:"strict (default): one invalid item refuses the batch; permissive: it is listed in errors and the others are written"`
-		TriggerAutomations string `query:"trigger_automations" enum:"true,false" doc:"Automations start and continue because of the contacts that are written; without it, a batch starts none"`
+		TriggerAutomations string `query:"trigger_automations" enum:"true,false" doc:"Start automations"`
 
 		permissive bool
 		conflict   app.OnConflict
