@@ -214,12 +214,13 @@ const (
 	CountClicked   AutomationCount = "clicked"
 )
 
-// CountAutomation adds to a number of an automation, or of one of its steps.
+// CountAutomation adds to a number of an automation, or of one of its steps. An automation that is gone, of
+// which an old mail is opened, is ignored.
 func (tx *Tx) CountAutomation(id, step string, kind AutomationCount, by int64) error {
 	if by == 0 {
 		return nil
 	}
-	return tx.Write(`INSERT INTO automation_counts (automation_id, step_key, kind, n) VALUES (?, ?, ?, ?)
+	return tx.Write(`INSERT INTO automation_counts (automation_id, step_key, kind, n) SELECT a.id, CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS bigint) FROM automations AS a WHERE a.id = ?1
 		ON CONFLICT (automation_id, step_key, kind) DO UPDATE SET n = automation_counts.n + excluded.n`, id, step, string(kind), by)
 }
 
