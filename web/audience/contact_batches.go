@@ -89,7 +89,7 @@ func (l *includeList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 type (
 	contactBatchInput struct {
-		OnConflict         string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What to do with an item whose address has a contact already or is in the batch twice"`
+		OnConflict         string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What to do with items whose address has a contact or is in the batch twice"`
 		Validation         string `header:"x-batch-validation" enum:"strict,permissive" doc:"strict (default): one invalid item refuses the batch; permissive: it is listed in errors and the others are written"`
 		TriggerAutomations string `query:"trigger_automations" enum:"true,false" doc:"Start automations"`
 
