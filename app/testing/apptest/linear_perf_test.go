@@ -51,7 +51,7 @@ var parsers = map[string]struct {
 	}, []string{"x"}},
 	"a template": {func(_ *testing.T, s string) {
 		values := map[string]app.PropertyValue{"A": {Type: app.StringProperty, Text: "{{{"}}
-		_, _ = render.Template(&app.TemplateContent{Subject: "x", HTML: s, Variables: []app.TemplateVariable{{Key: "A", Type: app.StringProperty}}}, values, true, time.Time{}, app.MaxRendered)
+		_, _ = render.Template(&app.TemplateContent{Subject: "x", HTML: s, Variables: []app.TemplateVariable{{Key: "A", Type: app.StringProperty}}}, values, nil, true, time.Time{}, app.MaxRendered)
 		_ = app.CheckBroadcastPlaceholders("html", s)
 		app.Placeholders(s)
 	}, []string{"{", "{{{", "{{{A}}}", "<p {{{A}}}", "<p a={{{A}}} ", "{{{A|b", "{{{A|b}}}", "{{{ ", "{{{UNSUBSCRIBE_URL", "{{{UNSUBSCRIBE_URL}}}", "}}}"}},
