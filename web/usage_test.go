@@ -80,7 +80,7 @@ func TestUsageCloudQuotas(t *testing.T) {
 	if p.StartsAt != app.FormatTime(start) || p.EmailsSent != 400 || p.Included != 500 || !p.OverageEnabled || p.OverageUSDPer1k != 0.2 {
 		t.Errorf("the period is %+v", p)
 	}
-	if *u.Plan != "scale" || *u.Limits != (usageLimits{EmailsPerMonth: 500}) {
+	if *u.Plan != "scale" || *u.Limits != (usageLimits{EmailsPerMonth: 500, AutomationRuns: app.MaxOpenRuns}) {
 		t.Errorf("on scale: %+v", u)
 	}
 	if _, err := r.server.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Pro, Included: 400}); err != nil {

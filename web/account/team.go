@@ -68,7 +68,7 @@ type updateTeamRequest struct {
 	KeepContent          rest.Change[string]     `json:"keep_content,omitempty" doc:"As mailer teams set-retention takes it; null: as the server"`
 	KeepEmails           rest.Change[string]     `json:"keep_emails,omitempty" doc:"As keep_content"`
 	PagesHost            rest.Change[string]     `json:"pages_host,omitempty" maxLength:"254" doc:"A host name below a verified domain of the team, which no other team has; null: none" example:"news.example.com"`
-	TimeZone             rest.Change[string]     `json:"time_zone,omitempty" maxLength:"100" doc:"null: UTC" example:"Europe/Berlin"`
+	TimeZone             rest.Change[string]     `json:"time_zone,omitempty" doc:"null: UTC" example:"Europe/Berlin"`
 }
 
 type teamOutput struct{ Body team }
