@@ -227,7 +227,7 @@ func (s *Service) Stop(ctx context.Context, key *app.Key, id string) (a app.Auto
 		return a, err
 	}
 	a = u.Automation
-	return a, s.cancelRuns(ctx, &a, app.ReasonStopped)
+	return a, s.cancelRuns(context.WithoutCancel(ctx), &a, app.ReasonStopped)
 }
 
 // Delete deletes an automation and its runs. Errors: CodeNotFound, CodeForbidden.
@@ -251,7 +251,7 @@ func (s *Service) Delete(ctx context.Context, key *app.Key, id string) error {
 		return base.Audit(ctx, tx, key.TeamID, "automation.delete", id, before, nil)
 	})
 	if err == nil {
-		err = s.cancelRuns(ctx, &app.Automation{ID: id, TeamID: key.TeamID}, app.ReasonAutomationDeleted)
+		err = s.cancelRuns(context.WithoutCancel(ctx), &app.Automation{ID: id, TeamID: key.TeamID}, app.ReasonAutomationDeleted)
 	}
 	return base.Lookup("automation", err)
 }

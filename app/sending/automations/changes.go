@@ -132,5 +132,7 @@ func (t *turn) deleteContact(step *automation.Step) error {
 	if err := t.store(); err != nil { // before the deletion, which cancels the open runs of the contact
 		return err
 	}
-	return t.s.audience.DeleteContactIn(t.tx, t.contact)
+	deleted := *t.contact
+	*t.contact = app.Contact{} // the caller sees that there is none any more
+	return t.s.audience.DeleteContactIn(t.tx, &deleted)
 }

@@ -121,6 +121,9 @@ func (s *Service) executeTeam(ctx context.Context, teamID string, sends bool) (m
 	if i := slices.IndexFunc(due, func(r app.Run) bool { return r.DueAt.After(now) }); i >= 0 {
 		due, next = due[:i], due[i].DueAt
 	}
+	if sends {
+		s.paceOf(teamID).accept(len(due))
+	}
 	var mu sync.Mutex
 	var failed []error
 	var group sync.WaitGroup
@@ -129,7 +132,7 @@ func (s *Service) executeTeam(ctx context.Context, teamID string, sends bool) (m
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			if err := s.execute(ctx, &due[i]); err != nil {
+			if err := s.executeOrPostpone(ctx, &due[i]); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed = append(failed, err)

@@ -15,6 +15,27 @@ import (
 	"mailer/db"
 )
 
+// postponement is how long a run waits whose step could not be executed for an unknown reason.
+const postponement = 5 * time.Minute
+
+// executeOrPostpone executes the step at which a run is due. If that fails for an unknown reason, the run is tried
+// again later, so that the others do not wait for it.
+func (s *Service) executeOrPostpone(ctx context.Context, due *app.Run) error {
+	err := s.execute(ctx, due)
+	if err == nil || isTransient(ctx, err) {
+		return err
+	}
+	s.Log.Error("the step of a run can't be executed; it is tried again later", "team", due.TeamID, "automation", due.AutomationID, "run", due.ID, "step", due.StepKey, "err", err)
+	return s.DB.Write(ctx, func(tx *db.Tx) error {
+		run, err := tx.Run(due.TeamID, due.ID)
+		if err != nil || run.Status != app.RunRunning || run.StepN != due.StepN {
+			return base.IgnoreNotFound(err)
+		}
+		run.DueAt = tx.Now.Add(postponement)
+		return tx.UpdateRun(&run, run.StepN)
+	})
+}
+
 // execute executes the step at which a run is due.
 func (s *Service) execute(ctx context.Context, due *app.Run) error {
 	if due.Sends {

@@ -50,7 +50,14 @@ func (p *pace) rest(until time.Time) {
 	p.resting = until
 }
 
-// allow returns how many emails may be accepted now, if open ones wait, and counts them as accepted.
+// accept counts emails that were accepted.
+func (p *pace) accept(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.accepted += n
+}
+
+// allow returns how many emails may be accepted now, if open ones wait.
 func (p *pace) allow(now time.Time, open int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +73,5 @@ func (p *pace) allow(now time.Time, open int) int {
 		p.window = min(max(p.window, minWindow), maxWindow)
 		p.judgedAt, p.accepted, p.openThen = now, 0, open
 	}
-	n := max(p.window-open, 0)
-	p.accepted += n
-	return n
+	return max(p.window-open, 0)
 }

@@ -113,7 +113,7 @@ func (s *Service) takeSignals(ctx context.Context) (more bool, err error) {
 }
 
 // takeSome takes the oldest events of a team, at most signalsPerWrite, in one Write. If one fails, they are
-// taken one by one, so that it alone waits.
+// taken one by one. One that fails alone is logged and dropped, since others would wait behind it forever.
 func (s *Service) takeSome(ctx context.Context, teamID string) (int, error) {
 	open, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Signal, error) { return r.OpenSignals(teamID, signalsPerWrite) })
 	if err != nil || len(open) == 0 {
@@ -130,15 +130,26 @@ func (s *Service) takeSome(ctx context.Context, teamID string) (int, error) {
 		})
 	}
 	err = take(open)
-	if err == nil || base.IsUnavailable(err) || len(open) == 1 {
+	if err == nil || isTransient(ctx, err) {
 		return len(open), err
 	}
 	for i := range open {
-		if err := take(open[i : i+1]); err != nil {
+		signal := &open[i]
+		err := take(open[i : i+1])
+		if err != nil && !isTransient(ctx, err) {
+			s.Log.Error("an event of a contact starts and continues no runs", "team", teamID, "contact", signal.ContactID, "event", signal.Name, "err", err)
+			err = s.DB.Write(ctx, func(tx *db.Tx) error { return base.IgnoreNotFound(tx.TakeSignal(signal.ID)) })
+		}
+		if err != nil {
 			return i, err
 		}
 	}
 	return len(open), nil
+}
+
+// isTransient reports whether an error says nothing about the data: the database can't be used now, or ctx ended.
+func isTransient(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || app.CodeOf(base.Unavailable(err)) == app.CodeServiceUnavailable
 }
 
 // take takes an event: it ends the runs of its contact whose goal it is, continues those that wait for it, and
@@ -156,6 +167,9 @@ func (s *Service) take(tx *db.Tx, signal *app.Signal) error {
 		return err
 	}
 	for i := range runs {
+		if contact.ID == "" { // a step deleted it, and cancelled its runs
+			return nil
+		}
 		if err := s.continueRun(tx, signal, &runs[i], &contact); err != nil {
 			return err
 		}
@@ -165,6 +179,9 @@ func (s *Service) take(tx *db.Tx, signal *app.Signal) error {
 		return err
 	}
 	for _, v := range starters {
+		if contact.ID == "" {
+			return nil
+		}
 		if err := s.startRun(tx, signal, v, &contact); err != nil {
 			return err
 		}

@@ -197,7 +197,8 @@ func (t *turn) localTime(c *automation.WaitUntilConfig) (time.Time, error) {
 	return c.Due(t.tx.Now, zone), nil
 }
 
-// waitForEvent lets the run wait for an event, unless the event came since the cause of the turn.
+// waitForEvent lets the run wait for an event, unless the event came after the cause of the turn, while an earlier
+// step was late. Events that were not taken yet will find the run waiting.
 func (t *turn) waitForEvent(step *automation.Step, c *automation.WaitForEventConfig) (by app.ConnectionType, waits bool, err error) {
 	early, err := t.tx.SignalsSince(t.run.TeamID, t.run.ContactID, c.EventName, t.since, maxEarlySignals)
 	if err != nil {
@@ -206,7 +207,7 @@ func (t *turn) waitForEvent(step *automation.Step, c *automation.WaitForEventCon
 	for i := range early {
 		signal := &early[i]
 		values := automation.Values{Contact: t.contact, Event: signal.Payload, Received: t.run.Context.Received}
-		if signal.Taken && (c.EventName != t.run.Context.EventName || !signal.CreatedAt.Equal(t.run.CreatedAt)) && c.FilterRule.Met(&values) {
+		if signal.Taken && signal.CreatedAt.After(t.since) && c.FilterRule.Met(&values) {
 			t.keep(step, signal)
 			return app.ConnectEventReceived, false, t.done(step, map[string]any{"event": signal.Name})
 		}
