@@ -193,7 +193,6 @@ func TestWritesOfContactsSignal(t *testing.T) {
 // join is noticed once, when the contact is written, or on the next day if it is due to time; a changed filter starts
 // nothing.
 func TestJoiningAFilteredSegment(t *testing.T) {
-	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		ctx, a, s := t.Context(), w.Services.Audience, w.Services.Automations
@@ -278,7 +277,6 @@ func TestJoiningAFilteredSegment(t *testing.T) {
 // TestStartsByDateAndSchedule: contacts of one team start once at their local hour, also if the process dies between
 // chunks; late starts of the last day are made, older ones are not; held and disabled automations start none.
 func TestStartsByDateAndSchedule(t *testing.T) {
-	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) { // it is midnight of 1 January 2000 in UTC
 		w := testserver.New(t, testserver.NewRelay(nil))
 		ctx := t.Context()
