@@ -224,7 +224,7 @@ const maxNesting = 40
 func checkNesting(field string, raw jsontext.Value) error {
 	for d := jsontext.NewDecoder(bytes.NewReader(raw)); ; {
 		if _, err := d.ReadToken(); err != nil {
-			return nil // the end, or not valid: decode says so
+			return nil // the end, or not valid: decode returns the error
 		}
 		if d.StackDepth() > maxNesting {
 			return app.Invalid(field, "is nested too deep")

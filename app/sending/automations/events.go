@@ -178,7 +178,7 @@ func Coerce(payload jsontext.Value, schema map[string]app.EventFieldType) (jsont
 		}
 		coerced, ok := coerce(v, schema[name])
 		if !ok {
-			return nil, app.Invalid("payload."+name, "must be a %s: the schema of the event says so", schema[name])
+			return nil, app.Invalid("payload."+name, "must be a %s, as the schema of the event declares", schema[name])
 		}
 		members[name] = coerced
 	}

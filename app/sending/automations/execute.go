@@ -142,7 +142,7 @@ func (s *Service) sendMail(ctx context.Context, due *app.Run) error {
 	})
 }
 
-// isTemporary reports whether a refusal ends by itself: a quota, a pause, or a busy server.
+// isTemporary reports whether a refusal ends without a change by the team: a quota, a pause, or a busy server.
 func isTemporary(code app.Code) bool {
 	switch code {
 	case app.CodeDailyQuotaExceeded, app.CodeMonthlyQuotaExceeded, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodeRateLimitExceeded, app.CodeServiceUnavailable, app.CodePlanLimitReached:
@@ -180,7 +180,7 @@ func (s *Service) accept(t *turn, step *automation.Step, email *app.Email) error
 }
 
 // skipMail leaves out a mail that its recipient must not get, and continues the run, or ends it if the
-// automation says so.
+// automation has ExitOnOptOut.
 func (t *turn) skipMail(step *automation.Step, email *app.Email) error {
 	address := []string{t.contact.Email}
 	suppressed, err := t.s.audience.BlockedRecipients(&t.tx.Reader, t.run.TeamID, "", address)
