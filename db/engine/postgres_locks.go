@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // Most locks for which statements wait belong to other processes of this program. They last as long as
@@ -87,9 +88,6 @@ func reportLockHolder(d *DB, pid uint32) {
 	if err != nil || holder == nil || holder.ours() {
 		return
 	}
-	if errors.Is(d.Err(), ErrLocked) { // the wait timed out before the holder was known
-		d.log.Warn("another program still holds a lock on the database", "db", d.name, "err", holder)
-	}
 	setLockedOnPostgres(d, holder, holder)
 }
 
@@ -99,7 +97,7 @@ func lockedError(name string, cause error) error {
 }
 
 // setLockedOnPostgres refuses new work until no lock blocks groups of writes. holder is the
-// process that holds one; nil: unknown.
+// process that holds one; nil: unknown, so it is searched for and logged.
 func setLockedOnPostgres(d *DB, holder *lockHolder, cause error) {
 	const every = time.Second
 	why := &outage{lockedError(d.name, cause)}
@@ -109,7 +107,11 @@ func setLockedOnPostgres(d *DB, holder *lockHolder, cause error) {
 		if time.Now().Before(next) {
 			return why.err
 		}
-		err := probeLocks(d, holder)
+		found, err := probeLocks(d, holder)
+		if holder == nil && found != nil {
+			holder = found
+			d.log.Warn("another program still holds a lock on the database", "db", d.name, "err", holder)
+		}
 		next = time.Now().Add(every)
 		if err == nil {
 			d.writerOutage.CompareAndSwap(why, nil)
@@ -118,30 +120,54 @@ func setLockedOnPostgres(d *DB, holder *lockHolder, cause error) {
 	})
 }
 
+// probeSearchAfter is the part of the probe's lock timeout after which an unknown holder is searched
+// for.
+const probeSearchAfter = 200 * time.Millisecond
+
 // probeLocksSQL takes the locks that groups of writes may need, and releases them.
-const probeLocksSQL = beginGroup + `; SET LOCAL lock_timeout = '1s'; ` + lockGroups + `;
+const probeLocksSQL = beginGroup + `; SET LOCAL lock_timeout = '2s'; ` + lockGroups + `;
 	DO $$ DECLARE t regclass; BEGIN
 		FOR t IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace LOOP
 			EXECUTE 'LOCK TABLE ' || t || ' IN ROW EXCLUSIVE MODE';
 		END LOOP;
 	END $$; ROLLBACK`
 
-// probeLocks returns nil if no lock blocks groups of writes and the transaction of holder has
-// ended.
-func probeLocks(d *DB, holder *lockHolder) error {
+// probeLocks returns no error if no lock blocks groups of writes and the transaction of holder has
+// ended. If holder is nil, it returns who holds the lock; nil: nobody, or it can't be found out.
+func probeLocks(d *DB, holder *lockHolder) (*lockHolder, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Close()
 	if holder != nil && holder.transaction != "" {
 		var held bool
 		err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE pid::bigint = $1 AND virtualtransaction = $2)`, holder.pid, holder.transaction).Scan(&held)
 		if err != nil || held {
-			return cmp.Or(err, error(holder))
+			return nil, cmp.Or(err, error(holder))
 		}
 	}
-	return (&Conn{conn: conn}).simpleWithin(ctx, probeLocksSQL, func([]string) {})
+	probe := func() error { return (&Conn{conn: conn}).simpleWithin(ctx, probeLocksSQL, func([]string) {}) }
+	if holder != nil {
+		return nil, probe()
+	}
+	var pid uint32
+	if err := conn.Raw(func(driver any) error { pid = driver.(*stdlib.Conn).Conn().PgConn().PID(); return nil }); err != nil {
+		return nil, err
+	}
+	found := make(chan *lockHolder, 1)
+	search := time.AfterFunc(probeSearchAfter, func() {
+		h, err := findHolder(ctx, d, pid)
+		if err != nil || h != nil && h.ours() {
+			h = nil // the next probe searches again
+		}
+		found <- h
+	})
+	err = probe()
+	if !search.Stop() {
+		holder = <-found
+	}
+	return holder, err
 }

@@ -96,7 +96,7 @@ func TestPostgresReadAfterLostConnection(t *testing.T) {
 	oneReader(t, d, readsOnly)
 	for range 3 {
 		if err := d.Write(context.Background(), func(tx *Tx) error {
-			return tx.Write(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+			return tx.Write(`SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 		}); err != nil {
 			t.Fatal(err)
 		}

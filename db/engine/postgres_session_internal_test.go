@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"mailer/db/dbtest"
 )
@@ -11,7 +12,7 @@ import (
 // postgresForTest opens a new PostgreSQL database.
 func postgresForTest(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: dbtest.Schema(t), Create: true, Lock: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: dbtest.Schema(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,7 @@ func TestFirstEmailInTheBrowser(t *testing.T) {
 	s.fill("Subject", "The very first")
 	s.submits()
 	relay.wait(t, 1, time.Minute, func(m *message) bool { return m.header("Subject") == "The very first" })
+	s.sees("accepted it for zofia@example.org") // the page of the email opens once the answer arrived
 	s.visit("/emails")
 	s.sees("The very first")
 	s.press("The very first")
