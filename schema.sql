@@ -1329,12 +1329,14 @@ CREATE TABLE automations (
   progress   TEXT,             -- JSON: how far starts by date or schedule have come; NULL: none are under way
   held       TEXT CHECK (held IN ('imported', 'restored')), -- starts by date and schedule are held; NULL: they are not
   deleted_at INTEGER,          -- its runs are removed in steps, then the row; NULL: not deleted
+  stopped_at INTEGER,          -- its runs that had started by then are ended in steps; NULL: none are left
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX automations_team ON automations (team_id, id);
 CREATE INDEX automations_next ON automations (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX automations_deleted ON automations (id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX automations_stopped ON automations (id) WHERE stopped_at IS NOT NULL;
 
 CREATE TABLE automation_versions (
   automation_id TEXT NOT NULL REFERENCES automations (id) ON DELETE CASCADE,

@@ -201,6 +201,7 @@ type Run struct {
 	Since    time.Time // when the wait for the event began: an event before then does not end it
 	Context  RunContext
 	Reason   RunReason // why it ended; empty: it reached the end or is running
+	Ending   RunReason // why a running run does nothing any more and will be ended; empty: it continues
 	// CreatedAt is when the event arrived that started the run.
 	CreatedAt   time.Time
 	StartedAt   time.Time

@@ -78,7 +78,7 @@ func liveOf(checks []RecordCheck, record, name string) Live {
 	return LiveUnknown
 }
 
-// UnverifiedDomain is the cause of the error for a send from an unverified domain.
+// UnverifiedDomain is the cause of the error for a send from a domain that is unverified or not added.
 type UnverifiedDomain struct{ TeamID, Name string }
 
 // Error implements error.

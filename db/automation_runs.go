@@ -10,19 +10,23 @@ import (
 	"mailer/app"
 )
 
-const runColumns = `r.id, r.team_id, r.automation_id, r.version, r.contact_id, r.status, r.held, r.step_key, r.step_n, r.due_at, r.sends, r.waits_for, r.since, r.context, r.reason, r.created_at, r.started_at, r.completed_at`
+const runColumns = `r.id, r.team_id, r.automation_id, r.version, r.contact_id, r.status, r.held, r.step_key, r.step_n, r.due_at, r.sends, r.waits_for, r.since, r.context, r.reason, r.created_at, r.started_at, r.completed_at,
+	(SELECT CASE WHEN a.deleted_at IS NOT NULL THEN 'automation_deleted' WHEN a.stopped_at >= r.started_at THEN 'stopped' END FROM automations AS a WHERE a.id = r.automation_id)`
 
 func scanRun(s scanner) (app.Run, error) {
 	var r app.Run
-	var held, waits, context, reason sql.NullString
+	var held, waits, context, reason, ending sql.NullString
 	var due, since, completed sql.NullInt64
 	var created, started int64
 	var sends bool
-	err := s.Scan(&r.ID, &r.TeamID, &r.AutomationID, &r.Version, &r.ContactID, &r.Status, &held, &r.StepKey, &r.StepN, &due, &sends, &waits, &since, &context, &reason, &created, &started, &completed)
+	err := s.Scan(&r.ID, &r.TeamID, &r.AutomationID, &r.Version, &r.ContactID, &r.Status, &held, &r.StepKey, &r.StepN, &due, &sends, &waits, &since, &context, &reason, &created, &started, &completed, &ending)
 	if err == nil {
 		err = fromJSON(context, &r.Context)
 	}
 	r.Held, r.WaitsFor, r.Reason = app.HoldReason(held.String), waits.String, app.RunReason(reason.String)
+	if r.Status == app.RunRunning {
+		r.Ending = app.RunReason(ending.String)
+	}
 	r.DueAt, r.Since, r.CompletedAt = fromMilli(due.Int64), fromMilli(since.Int64), fromMilli(completed.Int64)
 	r.Sends, r.CreatedAt, r.StartedAt = sends, fromMilli(created), fromMilli(started)
 	return r, err

@@ -54,6 +54,24 @@ func (tx *Tx) DeleteAutomation(teamID, id string) error {
 	return tx.WriteOne(`UPDATE automations SET deleted_at = ?, status = 'disabled', next_at = NULL WHERE team_id = ? AND id = ? AND deleted_at IS NULL`, milli(tx.Now), teamID, id)
 }
 
+// StopAutomation marks that the open runs of an automation are to be ended. Error: ErrNotFound.
+func (tx *Tx) StopAutomation(teamID, id string) error {
+	return tx.WriteOne(`UPDATE automations SET stopped_at = ? WHERE team_id = ? AND id = ? AND deleted_at IS NULL`, milli(tx.Now), teamID, id)
+}
+
+// EndStop marks that the runs of an automation that was stopped have ended, unless it was stopped again since.
+func (tx *Tx) EndStop(id string, stopped time.Time) error {
+	return tx.Write(`UPDATE automations SET stopped_at = NULL WHERE id = ? AND stopped_at = ?`, id, milli(stopped))
+}
+
+// NextStopped returns the first automation after another whose runs are to be ended, and when it was stopped.
+// Error: ErrNotFound.
+func (r *Reader) NextStopped(after string) (id string, stopped time.Time, err error) {
+	var at int64
+	err = r.Row(`SELECT id, stopped_at FROM automations WHERE stopped_at IS NOT NULL AND deleted_at IS NULL AND id > ? ORDER BY id LIMIT 1`, []any{after}, &id, &at)
+	return id, fromMilli(at), err
+}
+
 // DeletedAutomation returns an automation that is deleted but still has rows. Error: ErrNotFound.
 func (r *Reader) DeletedAutomation() (app.Automation, error) {
 	return one(r, scanAutomation, `SELECT `+automationColumns+` FROM automations AS a WHERE a.deleted_at IS NOT NULL ORDER BY a.id LIMIT 1`)

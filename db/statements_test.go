@@ -207,6 +207,7 @@ var mayScan = map[string]string{
 	"RegionRows":          "regions are few",
 	"AllOpenRuns":         "a row for each team that had runs, every few seconds",
 	"DeletedAutomation":   "automations that are being deleted, by an index of those alone",
+	"NextStopped":         "automations whose runs are being ended, by an index of those alone",
 	"MoveDoubts":          "doubts are few, and kept for a while; when a region gets its first reserve, and at the start",
 	"OpenDoubts":          "doubts are few, and kept for a while; for a page of an operator, in a region with reserves",
 	"EmailsInDoubt":       "doubts are few, and kept for a while; by an operator's command",

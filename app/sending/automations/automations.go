@@ -33,6 +33,7 @@ type Patch struct {
 	Settings    *SettingsPatch
 	// MoveRuns moves open runs to the new version, by the key of the step at which they are.
 	MoveRuns bool
+	stop     bool // the open runs end
 }
 
 // Create adds an automation. Errors: CodeValidation; CodeForbidden if the key may not enable it;
@@ -196,6 +197,11 @@ func (s *Service) Update(ctx context.Context, key *app.Key, id string, patch Pat
 		if err := tx.UpdateAutomation(a); err != nil {
 			return err
 		}
+		if patch.stop {
+			if err := tx.StopAutomation(key.TeamID, id); err != nil {
+				return err
+			}
+		}
 		if err := s.listen(tx, a, flow); err != nil {
 			return err
 		}
@@ -219,15 +225,18 @@ func (s *Service) Duplicate(ctx context.Context, key *app.Key, id string) (app.A
 	return s.Create(ctx, key, Input{Name: string(name) + suffix, Flow: a.Flow})
 }
 
-// Stop disables an automation and ends its open runs as cancelled. Errors: CodeNotFound, CodeForbidden.
+// Stop disables an automation and ends its open runs as cancelled. None of them does anything after Stop has
+// returned; very many are listed as running for a while. Errors: CodeNotFound, CodeForbidden.
 func (s *Service) Stop(ctx context.Context, key *app.Key, id string) (a app.Automation, err error) {
 	disabled := app.AutomationDisabled
-	u, err := s.Update(ctx, key, id, Patch{Status: &disabled})
+	u, err := s.Update(ctx, key, id, Patch{Status: &disabled, stop: true})
 	if err != nil {
 		return a, err
 	}
 	a = u.Automation
-	return a, s.cancelRuns(context.WithoutCancel(ctx), &a, app.ReasonStopped)
+	_, err = s.endRuns(context.WithoutCancel(ctx), a.ID, runsPerRequest)
+	s.wake.Notify()
+	return a, err
 }
 
 // Delete deletes an automation and its runs. Errors: CodeNotFound, CodeForbidden.
@@ -251,7 +260,7 @@ func (s *Service) Delete(ctx context.Context, key *app.Key, id string) error {
 		return base.Audit(ctx, tx, key.TeamID, "automation.delete", id, before, nil)
 	})
 	if err == nil {
-		err = s.cancelRuns(context.WithoutCancel(ctx), &app.Automation{ID: id, TeamID: key.TeamID}, app.ReasonAutomationDeleted)
+		_, err = s.endRuns(context.WithoutCancel(ctx), id, runsPerRequest)
 	}
 	return base.Lookup("automation", err)
 }

@@ -2,6 +2,8 @@ package automations
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"mailer/app"
 	"mailer/app/base"
@@ -12,44 +14,86 @@ import (
 // runsPerWrite is how many runs one Write ends or moves.
 const runsPerWrite = 200
 
-// cancelRuns ends the open runs of an automation, in steps.
-func (s *Service) cancelRuns(ctx context.Context, a *app.Automation, reason app.RunReason) error {
-	return s.eachOpenRun(ctx, a.ID, func(t *turn) error { return t.cancel(t.flow.Step(t.run.StepKey), reason) })
+// runsPerRequest is how many runs the request ends that stops or deletes their automation. If there are more, the
+// dispatcher ends those of a stopped one, and those of a deleted one are removed with it.
+const runsPerRequest = 1000
+
+// endRuns ends open runs of an automation that was stopped or deleted, about limit, and reports whether none is
+// left. Those that started later come after them.
+func (s *Service) endRuns(ctx context.Context, id string, limit int) (done bool, err error) {
+	for ended := 0; ended < limit; {
+		before := ended
+		_, err := s.changeRuns(ctx, id, "", func(t *turn) error {
+			if t.run.Ending == "" {
+				return nil
+			}
+			ended++
+			return t.cancel(t.flow.Step(t.run.StepKey), t.run.Ending)
+		})
+		if err != nil || ended == before {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
-// eachOpenRun changes the open runs of an automation, in steps.
-func (s *Service) eachOpenRun(ctx context.Context, automationID string, change func(t *turn) error) error {
-	for after := ""; ; {
-		n := 0
-		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			runs, err := tx.OpenRunsOf(automationID, after, runsPerWrite)
+// endStopped ends runs of each automation that was stopped, some of each. It reports whether there may be more.
+func (s *Service) endStopped(ctx context.Context) (more bool, err error) {
+	for id := ""; ; {
+		var stopped time.Time
+		err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			id, stopped, err = r.NextStopped(id)
+			return err
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return more, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		done, err := s.endRuns(ctx, id, runsPerWrite)
+		if err != nil {
+			return false, err
+		}
+		if !done {
+			more = true
+			continue
+		}
+		if err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.EndStop(id, stopped) }); err != nil {
+			return false, err
+		}
+	}
+}
+
+// changeRuns changes up to runsPerWrite open runs of an automation, those after an id, in one Write. It returns the
+// id after which others may follow; empty: there are none.
+func (s *Service) changeRuns(ctx context.Context, automationID, after string, change func(t *turn) error) (last string, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		runs, err := tx.OpenRunsOf(automationID, after, runsPerWrite)
+		if err != nil {
+			return err
+		}
+		for i := range runs {
+			run := &runs[i]
+			flow, err := s.flow(&tx.Reader, run.AutomationID, run.Version)
 			if err != nil {
 				return err
 			}
-			n = len(runs)
-			for i := range runs {
-				run := &runs[i]
-				flow, err := s.flow(&tx.Reader, run.AutomationID, run.Version)
-				if err != nil {
-					return err
-				}
-				contact, err := tx.Contact(run.TeamID, run.ContactID)
-				if base.IgnoreNotFound(err) != nil {
-					return err
-				}
-				if err := change(s.newTurn(tx, run, flow, &contact)); err != nil {
-					return err
-				}
+			contact, err := tx.Contact(run.TeamID, run.ContactID)
+			if base.IgnoreNotFound(err) != nil {
+				return err
 			}
-			if n > 0 {
-				after = runs[n-1].ID
+			if err := change(s.newTurn(tx, run, flow, &contact)); err != nil {
+				return err
 			}
-			return nil
-		})
-		if err != nil || n < runsPerWrite {
-			return base.Unavailable(err)
 		}
-	}
+		last = ""
+		if len(runs) == runsPerWrite {
+			last = runs[len(runs)-1].ID
+		}
+		return nil
+	})
+	return last, base.Unavailable(err)
 }
 
 // maxNotMoved is how many runs that stay on their version are listed.
@@ -58,8 +102,8 @@ const maxNotMoved = 100
 // moveRuns moves the open runs of an automation to its current version, by the key of the step at which they
 // are. Runs at a step that does not exist there, or has another type, stay on theirs.
 func (s *Service) moveRuns(ctx context.Context, a *app.Automation) (moved int64, stay []NotMoved, err error) {
-	err = s.eachOpenRun(ctx, a.ID, func(t *turn) error {
-		if t.run.Version == a.Version {
+	change := func(t *turn) error {
+		if t.run.Version == a.Version || t.run.Ending != "" {
 			return nil
 		}
 		next, err := s.flow(&t.tx.Reader, a.ID, a.Version)
@@ -79,6 +123,10 @@ func (s *Service) moveRuns(ctx context.Context, a *app.Automation) (moved int64,
 		}
 		moved++
 		return t.store()
-	})
-	return moved, stay, err
+	}
+	for after := ""; ; {
+		if after, err = s.changeRuns(ctx, a.ID, after, change); err != nil || after == "" {
+			return moved, stay, err
+		}
+	}
 }

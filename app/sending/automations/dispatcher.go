@@ -47,10 +47,14 @@ func (s *Service) dispatch() {
 	}
 }
 
-// round takes the events that wait and executes the runs that are due, some of each team. It returns when
+// round ends runs of stopped automations, takes the events that wait and executes the runs that are due, some of each team. It returns when
 // to call it again at the latest.
 func (s *Service) round(ctx context.Context) (next time.Time, err error) {
 	now := clock.Now()
+	moreStopped, err := s.endStopped(ctx)
+	if err != nil {
+		return now, err
+	}
 	moreSignals, err := s.takeSignals(ctx)
 	if err != nil {
 		return now, err
@@ -59,7 +63,7 @@ func (s *Service) round(ctx context.Context) (next time.Time, err error) {
 	switch {
 	case err != nil:
 		return now, err
-	case moreSignals || moreRuns:
+	case moreStopped || moreSignals || moreRuns:
 		return now, nil
 	}
 	return next, nil

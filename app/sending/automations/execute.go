@@ -64,6 +64,8 @@ func (s *Service) move(ctx context.Context, due *app.Run, change func(t *turn, s
 		t.since = run.DueAt
 		step := flow.Step(run.StepKey)
 		switch {
+		case run.Ending != "":
+			return t.cancel(step, run.Ending)
 		case errors.Is(err, db.ErrNotFound):
 			return t.cancel(step, app.ReasonContactDeleted)
 		case err != nil:

@@ -203,6 +203,9 @@ func (s *Service) continueRun(tx *db.Tx, signal *app.Signal, run *app.Run, conta
 		return err
 	}
 	t := s.newTurn(tx, run, flow, contact)
+	if run.Ending != "" {
+		return t.cancel(flow.Step(run.StepKey), run.Ending)
+	}
 	values := automation.Values{Contact: contact, Event: signal.Payload, Received: run.Context.Received}
 	for _, goal := range flow.Goals {
 		c := goal.Config.(*automation.GoalConfig)

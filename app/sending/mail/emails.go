@@ -313,7 +313,9 @@ func (s *Service) SendingRegion(r *db.Reader, teamID, domain string) (string, ap
 	case s.Settings.Capture:
 		return app.CaptureRegion, d, nil
 	case err != nil:
-		return "", d, app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
+		refusal := app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
+		refusal.Err = &app.UnverifiedDomain{TeamID: teamID, Name: domain}
+		return "", d, refusal
 	case d.Status != app.DomainVerified:
 		return "", d, d.Unverified()
 	}
