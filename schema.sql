@@ -218,7 +218,6 @@ CREATE TABLE domains (
 CREATE INDEX domains_team ON domains (team_id, id);
 CREATE INDEX domains_name ON domains (name);
 CREATE INDEX domains_due ON domains (check_at) WHERE check_at IS NOT NULL;
-CREATE INDEX domains_receiving ON domains (name) WHERE receiving = 1;
 CREATE INDEX domains_tracking ON domains (id) WHERE tracking_subdomain IS NOT NULL;
 
 -- DKIM key pairs of domains; the private key is sealed. One key of a domain signs. The

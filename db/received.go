@@ -127,21 +127,22 @@ func (r *Reader) AnswersTo(teamID, emailID string, limit int) ([]app.Received, e
 	return list(r, scanReceived, `SELECT `+receivedColumns+` FROM received_emails AS m WHERE m.team_id = ? AND m.answers = ? ORDER BY m.id DESC LIMIT ?`, teamID, emailID, limit)
 }
 
-// ReceivingDomain is a domain that a team wants mail for.
+// ReceivingDomain is what receiving needs to know about a domain.
 type ReceivingDomain struct {
 	ID, TeamID string
 	Verified   bool
+	Wanted     bool      // the team wants its mail
 	Receives   bool      // the last check found what receiving needs
 	ReceivesAt time.Time // when a check last found it; zero: never
 }
 
-// ReceivingDomains returns the domains of all teams with a name for which mail is wanted.
-func (r *Reader) ReceivingDomains(name string) ([]ReceivingDomain, error) {
+// DomainsNamed returns the domains of all teams that have a name, in A-labels.
+func (r *Reader) DomainsNamed(name string) ([]ReceivingDomain, error) {
 	return list(r, func(s scanner) (d ReceivingDomain, err error) {
 		var at sql.NullInt64
-		var receives sql.NullBool
-		err = s.Scan(&d.ID, &d.TeamID, &d.Verified, &receives, &at)
-		d.Receives, d.ReceivesAt = receives.Bool, fromMilli(at.Int64)
+		var wanted, receives sql.NullBool
+		err = s.Scan(&d.ID, &d.TeamID, &d.Verified, &wanted, &receives, &at)
+		d.Wanted, d.Receives, d.ReceivesAt = wanted.Bool, receives.Bool, fromMilli(at.Int64)
 		return d, err
-	}, `SELECT id, team_id, CASE WHEN status = 'verified' THEN 1 ELSE 0 END, receives, receives_at FROM domains WHERE name = ? AND receiving = 1`, name)
+	}, `SELECT id, team_id, CASE WHEN status = 'verified' THEN 1 ELSE 0 END, receiving, receives, receives_at FROM domains WHERE name = ?`, name)
 }

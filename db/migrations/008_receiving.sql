@@ -2,7 +2,6 @@
 ALTER TABLE domains ADD COLUMN receiving INTEGER CHECK (receiving IN (0, 1)); -- 1: the team wants mail for the domain; NULL: not
 ALTER TABLE domains ADD COLUMN receives_at INTEGER; -- when a check last found all that receiving needs; NULL: never
 ALTER TABLE domains ADD COLUMN receives INTEGER CHECK (receives IN (0, 1)); -- 1: the last check found it; NULL: not
-CREATE INDEX domains_receiving ON domains (name) WHERE receiving = 1;
 
 -- Received emails. Their bytes are in received_pieces, which are written before the row.
 CREATE TABLE received_emails (

@@ -1,0 +1,73 @@
+// Package receiving takes mail that arrives for domains of teams, stores it, and announces it.
+//
+// Failure policy: a message is accepted (250) only after it is stored for each team among its recipients. What
+// keeps the server from storing now is answered with a temporary error, so that the sender tries again. Mail from
+// outside never stops mail of teams: it is refused for a while long before the disk is full, and bounded for each
+// team and day.
+package receiving
+
+import (
+	"context"
+	"io"
+	"net/netip"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/tenants/audience"
+	"mailer/app/tenants/webhooks"
+)
+
+// Service implements receiving.
+type Service struct {
+	*base.Base
+	events   *webhooks.Service
+	audience *audience.Service
+
+	// Check says who vouches for a message. Set before use.
+	Check func(ctx context.Context, in AuthInput) app.ReceivedAuth
+	// DiskFree returns the free bytes of the disk of the database, and its size. Set before use.
+	DiskFree func() (free, size int64, err error)
+	// DailyBytes is how many bytes a team may receive on a day; DailyEmails is how many emails.
+	DailyBytes, DailyEmails int64
+}
+
+// The limits of a team on a day, unless the operator sets others.
+const (
+	DefaultDailyBytes  = 1 << 30
+	DefaultDailyEmails = 10_000
+)
+
+// The free space of a disk under which nothing is received: both conditions must hold.
+const (
+	minFreeBytes = 10 << 30
+	minFreePart  = 10 // one in so many
+)
+
+// AuthInput is what a message is authenticated by.
+type AuthInput struct {
+	Raw      []byte
+	RemoteIP netip.Addr
+	Helo     string
+	MailFrom string // empty: the null sender
+}
+
+// New makes the service.
+func New(b *base.Base, events *webhooks.Service, audience *audience.Service) *Service {
+	return &Service{Base: b, events: events, audience: audience, DailyBytes: DefaultDailyBytes, DailyEmails: DefaultDailyEmails}
+}
+
+// Delivery is a message as a peer transferred it.
+type Delivery struct {
+	RemoteIP netip.Addr
+	Helo     string
+	MailFrom string // empty: the null sender
+	To       []Target
+	Raw      io.ReaderAt // with CRLF line ends
+	Size     int64
+}
+
+// Target is an accepted recipient.
+type Target struct {
+	Address          string // as written
+	TeamID, DomainID string
+}

@@ -1,0 +1,184 @@
+package receiving
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/inbound"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// duplicateWithin is how long a message that a peer transfers again is recognised.
+const duplicateWithin = 24 * time.Hour
+
+// smallMessage is the size up to which a message is stored in one Write with its row.
+const smallMessage = 64 << 10
+
+// Take stores a message for each team among its recipients and announces it. It returns nil once all of that is on
+// disk. A team that has the same message of the last day already does not get it again, so a peer that got no answer
+// can transfer it again.
+func (s *Service) Take(ctx context.Context, in Delivery) error {
+	raw := make([]byte, in.Size)
+	if _, err := io.ReadFull(io.NewSectionReader(in.Raw, 0, in.Size), raw); err != nil {
+		return fmt.Errorf("read a received message: %w", err)
+	}
+	m := inbound.Parse(raw)
+	auth := s.Check(ctx, AuthInput{Raw: raw, RemoteIP: in.RemoteIP, Helo: in.Helo, MailFrom: in.MailFrom})
+	content := sha256.Sum256(raw)
+	for len(in.To) > 0 {
+		teamID := in.To[0].TeamID
+		own := slices.Collect(func(yield func(Target) bool) {
+			for _, t := range in.To {
+				if t.TeamID == teamID && !yield(t) {
+					return
+				}
+			}
+		})
+		in.To = slices.DeleteFunc(slices.Clone(in.To), func(t Target) bool { return t.TeamID == teamID })
+		if err := s.store(ctx, &in, m, auth, own, content[:], raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// store stores a message for one team.
+func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, auth app.ReceivedAuth, own []Target, content, raw []byte) error {
+	e := &app.Received{ID: app.NewID(), TeamID: own[0].TeamID, DomainID: own[0].DomainID, MailFrom: in.MailFrom, Helo: app.CutText(in.Helo, maxHelo), RemoteIP: in.RemoteIP.String(),
+		From: m.From, FromEmail: m.FromEmail, To: m.To, Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Subject: m.Subject, MessageID: m.MessageID, Headers: m.Headers, Size: in.Size,
+		Text: m.Text, HTML: m.HTML, ReplyText: inbound.ReplyText(m), Files: slices.Clone(m.Files), Auth: auth, AutoSubmitted: m.Auto, CreatedAt: clock.Now()}
+	for i := range e.Files {
+		e.Files[i].ID = app.NewID()
+	}
+	for _, t := range own {
+		e.Recipients = append(e.Recipients, t.Address)
+	}
+	digest := digestOf(e.Recipients, e.MessageID, content)
+	seen := func(r *db.Reader) (bool, error) { return r.HasReceived(e.TeamID, digest, clock.Now().Add(-duplicateWithin)) }
+	if dup, err := db.Get(ctx, s.DB, seen); err != nil || dup {
+		return base.Unavailable(err)
+	}
+	small := in.Size <= smallMessage
+	if !small {
+		if err := s.storePieces(ctx, e.ID, raw); err != nil {
+			return err
+		}
+	}
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		if dup, err := seen(&tx.Reader); err != nil || dup {
+			return err // another connection stored it meanwhile: the pieces are left for the sweep
+		}
+		e.CreatedAt = tx.Now
+		if small {
+			if err := tx.InsertReceivedPiece(e.ID, 0, raw); err != nil {
+				return err
+			}
+		}
+		if err := s.relate(tx, e, m); err != nil {
+			return err
+		}
+		if err := tx.InsertReceived(e, digest); err != nil {
+			return err
+		}
+		return s.events.Announce(tx, e.TeamID, webhook.EmailReceived, func() (any, error) { return webhook.ReceivedDataOf(e), nil })
+	})
+	return base.Unavailable(err)
+}
+
+const maxHelo = 255
+
+// storePieces stores the bytes of a large message, some in each Write.
+func (s *Service) storePieces(ctx context.Context, id string, raw []byte) error {
+	const perWrite = 4
+	n := 0
+	for chunk := range slices.Chunk(raw, perWrite*app.ReceivedPiece) {
+		first := n
+		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+			i := first
+			for piece := range slices.Chunk(chunk, app.ReceivedPiece) {
+				if err := tx.InsertReceivedPiece(id, i, piece); err != nil {
+					return err
+				}
+				i++
+			}
+			return nil
+		})
+		if err != nil {
+			return base.Unavailable(err)
+		}
+		n += (len(chunk) + app.ReceivedPiece - 1) / app.ReceivedPiece
+	}
+	return nil
+}
+
+// digestOf is the same for a message that is transferred again.
+func digestOf(recipients []string, messageID string, content []byte) []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d\n", len(recipients))
+	for _, r := range slices.Sorted(slices.Values(recipients)) {
+		fmt.Fprintf(h, "%s\n", strings.ToLower(r))
+	}
+	fmt.Fprintf(h, "%s\n", messageID)
+	h.Write(content)
+	return h.Sum(nil)
+}
+
+// relate finds the contact of the sender, and the email that a message answers.
+func (s *Service) relate(tx *db.Tx, e *app.Received, m *inbound.Message) error {
+	var from app.Address
+	if e.FromEmail != "" {
+		a, err := app.ParseAddress(e.FromEmail)
+		if err == nil {
+			from = a
+			c, err := tx.ContactByAddress(e.TeamID, s.Sealer.AddressHash(a.Key()))
+			if base.IgnoreNotFound(err) != nil {
+				return err
+			}
+			e.ContactID = c.ID
+		}
+	}
+	for _, ref := range slices.Backward(append(slices.Clone(m.References), m.InReplyTo...)) {
+		id, _ := app.CutEmailMessageID(ref)
+		id, ok := app.ParseID(id)
+		if !ok {
+			continue
+		}
+		sent, err := tx.EmailRow(e.TeamID, id)
+		if base.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		e.Answers = sent.ID
+		e.Proven = from.Domain != "" && sentTo(sent, from) && vouched(e.Auth, from.Domain)
+		return nil
+	}
+	return nil
+}
+
+// sentTo reports whether an address is a recipient of an email.
+func sentTo(sent *app.Email, from app.Address) bool {
+	for _, list := range [][]app.Address{sent.To, sent.Cc, sent.Bcc} {
+		for i := range list {
+			if list[i].Key() == from.Key() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// vouched reports whether DMARC, or a DKIM signature of the domain itself, passes.
+func vouched(auth app.ReceivedAuth, domain string) bool {
+	return auth.DMARC == app.AuthPass || slices.ContainsFunc(auth.DKIMDomains, func(d string) bool { return strings.EqualFold(d, domain) })
+}
