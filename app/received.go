@@ -64,6 +64,14 @@ type ReceivedFile struct {
 	Size        int64  `json:"size"` // bytes, decoded
 }
 
+// Disposition returns how the file is shown: inline or attachment.
+func (f *ReceivedFile) Disposition() string {
+	if f.Inline {
+		return "inline"
+	}
+	return "attachment"
+}
+
 // AuthResult is a result of SPF, DKIM or DMARC, in the words of RFC 8601.
 type AuthResult string
 

@@ -24,6 +24,8 @@ const (
 	EmailClicked          EventName = "email.clicked"
 	EmailFailed           EventName = "email.failed"
 	EmailSuppressed       EventName = "email.suppressed"
+	EmailReceived         EventName = "email.received"
+	EmailReplied          EventName = "email.replied"
 	ContactCreated        EventName = "contact.created"
 	ContactUpdated        EventName = "contact.updated"
 	ContactDeleted        EventName = "contact.deleted"
@@ -51,7 +53,7 @@ const (
 func EventNames() []EventName {
 	return []EventName{
 		EmailSent, EmailScheduled, EmailDelivered, EmailDeliveryDelayed, EmailBounced, EmailComplained, EmailOpened, EmailClicked,
-		EmailFailed, EmailSuppressed, ContactCreated, ContactUpdated, ContactDeleted, ContactTopicsUpdated,
+		EmailFailed, EmailSuppressed, EmailReceived, EmailReplied, ContactCreated, ContactUpdated, ContactDeleted, ContactTopicsUpdated,
 		ContactOptInRequested, ContactOptInConfirmed, FormLimited, FeedFailed, DomainCreated, DomainUpdated, DomainDeleted, SuppressionAdded, SuppressionRemoved, TopicCreated, TopicUpdated, TopicDeleted,
 		DeliverabilityWarning, DeliverabilityPaused, QuotaWarning, QuotaReached,
 	}
@@ -66,7 +68,7 @@ func (n EventName) OfServer() bool { return slices.Contains(ServerEvents(), n) }
 // notSentYet are Resend's events that this service does not send. Webhooks may subscribe to them,
 // since Resend's clients subscribe to all events.
 var notSentYet = []EventName{
-	"email.received", "inbox.created", "inbox.updated", "inbox.deleted", "inbox.email.sent", "inbox.email.received",
+	"inbox.created", "inbox.updated", "inbox.deleted", "inbox.email.sent", "inbox.email.received",
 	"inbox.draft.created", "inbox.draft.updated", "inbox.draft.deleted", "inbox.draft.sent",
 	"inbox.thread.created", "inbox.thread.assigned", "inbox.thread.unassigned", "inbox.thread.folder.updated", "inbox.thread.labels.updated",
 }

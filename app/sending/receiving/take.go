@@ -63,7 +63,9 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		e.Recipients = append(e.Recipients, t.Address)
 	}
 	digest := digestOf(e.Recipients, e.MessageID, content)
-	seen := func(r *db.Reader) (bool, error) { return r.HasReceived(e.TeamID, digest, clock.Now().Add(-duplicateWithin)) }
+	seen := func(r *db.Reader) (bool, error) {
+		return r.HasReceived(e.TeamID, digest, clock.Now().Add(-duplicateWithin))
+	}
 	if dup, err := db.Get(ctx, s.DB, seen); err != nil || dup {
 		return base.Unavailable(err)
 	}
@@ -139,7 +141,7 @@ func (s *Service) relate(tx *db.Tx, e *app.Received, m *inbound.Message) error {
 		a, err := app.ParseAddress(e.FromEmail)
 		if err == nil {
 			from = a
-			c, err := tx.ContactByAddress(e.TeamID, s.Sealer.AddressHash(a.Key()))
+			c, err := tx.ContactByAddress(e.TeamID, s.Sealer.AddressHash(e.TeamID, a.Key()))
 			if base.IgnoreNotFound(err) != nil {
 				return err
 			}
