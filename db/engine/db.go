@@ -67,6 +67,8 @@ type Options struct {
 	JoinCluster bool
 	// Heartbeat is the interval of heartbeats on PostgreSQL; 0: DefaultHeartbeat.
 	Heartbeat time.Duration
+	// DeadAfter is the silence after which another server counts as dead; 0: five heartbeats.
+	DeadAfter time.Duration
 	// Clock makes this process follow the clock of a PostgreSQL database (app/kit/clock).
 	Clock bool
 	// Lazy connects readers when they are first needed, instead of in Open.

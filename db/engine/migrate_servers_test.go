@@ -116,7 +116,7 @@ func TestServerJoinsNoDatabaseOfNewerProgram(t *testing.T) {
 	}
 	defer d.Close()
 	onServer(t, g.dsn, versionRow(99, 99, "9.9.9"))
-	n := &node{interval: g.heartbeat, started: time.Now()}
+	n := &node{interval: g.heartbeat, deadAfter: deadHeartbeats * g.heartbeat, started: time.Now()}
 	_, leads := n.takeLead(t.Context(), d, "late", g.options(), false)
 	for name, err := range map[string]error{"joins": n.joinAsMember(t.Context(), d, "late", g.options()), "leads": leads} {
 		if !errors.Is(err, ErrNew) || !strings.Contains(err.Error(), "mailer 9.9.9") {

@@ -145,7 +145,7 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE "+strings.Join(all, ", ")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return fmt.Errorf("lock the tables of %s: %w", p.name(), err)
 	}
-	w, err := currentLeader(ctx, conn, Options{}, DefaultHeartbeat)
+	w, err := currentLeader(ctx, conn, Options{}, deadHeartbeats*DefaultHeartbeat)
 	if err != nil {
 		return fmt.Errorf("look who works on %s: %w", p.name(), err)
 	}

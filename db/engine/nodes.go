@@ -41,6 +41,7 @@ type node struct {
 	id               string
 	leads            atomic.Bool
 	interval         time.Duration
+	deadAfter        time.Duration // silence after which a server counts as dead
 	started          time.Time
 	confirmed        atomic.Int64 // when the last confirmed heartbeat was sent, as a time since started
 	opts             Options
@@ -73,6 +74,7 @@ type leader struct {
 // as a member. Error: ErrInUse.
 func (n *node) join(ctx context.Context, d *DB, id string, opts Options) error {
 	n.interval, n.started = cmp.Or(opts.Heartbeat, DefaultHeartbeat), time.Now()
+	n.deadAfter = cmp.Or(opts.DeadAfter, deadHeartbeats*n.interval)
 	var first *leader
 	var lastFailure time.Time // when a query last failed
 	for {
@@ -142,14 +144,14 @@ func notifyWaiting(opts Options) error {
 // giveTime it also returns a leader that counts as silent.
 func (n *node) takeLead(ctx context.Context, d *DB, id string, opts Options, giveTime bool) (holder *leader, err error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, 2*deadHeartbeats*n.interval)
+	ctx, cancel := context.WithTimeout(ctx, 2*n.deadAfter)
 	defer cancel()
 	conn, err := d.pool.Conn(ctx) // the server ends its transactions soon if this process hangs
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if w, err := currentLeader(ctx, conn, opts, n.interval); err != nil || w != nil && (giveTime || w.silent < deadHeartbeats*n.interval) {
+	if w, err := currentLeader(ctx, conn, opts, n.deadAfter); err != nil || w != nil && (giveTime || w.silent < n.deadAfter) {
 		return w, err // without the lock, for which heartbeats would wait
 	}
 	n.terminateSilent(ctx, d, conn)
@@ -165,8 +167,8 @@ func (n *node) takeLead(ctx context.Context, d *DB, id string, opts Options, giv
 	if _, err := tx.ExecContext(ctx, `LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return nil, err
 	}
-	w, err := currentLeader(ctx, tx, opts, n.interval)
-	if err != nil || w != nil && w.silent < deadHeartbeats*n.interval {
+	w, err := currentLeader(ctx, tx, opts, n.deadAfter)
+	if err != nil || w != nil && w.silent < n.deadAfter {
 		return w, err
 	}
 	// A group that is being committed has a lock on the row for which an UPDATE does not wait,
@@ -219,7 +221,7 @@ func (n *node) terminateSilent(ctx context.Context, d *DB, tx rowQuerier) {
 	var ended int
 	err := tx.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a JOIN nodes n ON a.application_name = 'mailer ' || n.id
 		WHERE a.datname = current_database() AND a.usename = current_user AND a.backend_xid IS NOT NULL AND a.pid <> pg_backend_pid()
-			AND n.seen_at < `+postgresNow+` - $1::bigint`, (deadHeartbeats * n.interval).Milliseconds()).Scan(&ended)
+			AND n.seen_at < `+postgresNow+` - $1::bigint`, n.deadAfter.Milliseconds()).Scan(&ended)
 	if err != nil && ctx.Err() == nil { // not fatal
 		d.log.Warn("what a silent server left on the database can't be ended", "db", d.name, "error", err)
 	}
@@ -235,7 +237,7 @@ func (n *node) markDead(ctx context.Context, d *DB) error {
 	n.terminateSilent(ctx, d, n.conn)
 	rows, err := n.conn.QueryContext(ctx, `UPDATE nodes SET dead = `+postgresNow+` WHERE id IN
 		(SELECT id FROM nodes WHERE dead IS NULL AND id <> $1 AND seen_at < `+postgresNow+` - $2::bigint FOR UPDATE SKIP LOCKED) RETURNING address`,
-		n.id, (deadHeartbeats * n.interval).Milliseconds())
+		n.id, n.deadAfter.Milliseconds())
 	if err != nil {
 		return err
 	}
@@ -262,8 +264,8 @@ func hostAndPID() string {
 }
 
 // currentLeader returns the leader. For a server that wants to be the only one it also returns a
-// live member. nil: none.
-func currentLeader(ctx context.Context, tx rowQuerier, opts Options, beat time.Duration) (*leader, error) {
+// live member, one that was heard of within deadAfter. nil: none.
+func currentLeader(ctx context.Context, tx rowQuerier, opts Options, deadAfter time.Duration) (*leader, error) {
 	var w leader
 	var silent int64
 	alone := int64(1)
@@ -272,7 +274,7 @@ func currentLeader(ctx context.Context, tx rowQuerier, opts Options, beat time.D
 	}
 	err := tx.QueryRowContext(ctx, `SELECT id, address, leads = 1, `+postgresNow+` - seen_at FROM nodes
 		WHERE dead IS NULL AND (leads = 1 OR $1::bigint = 1 AND seen_at > `+postgresNow+` - $2::bigint) ORDER BY leads DESC, seen_at DESC LIMIT 1`,
-		alone, (deadHeartbeats*beat).Milliseconds()).Scan(&w.id, &w.address, &w.leads, &silent)
+		alone, deadAfter.Milliseconds()).Scan(&w.id, &w.address, &w.leads, &silent)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -329,7 +331,7 @@ func (n *node) heartbeat(d *DB, leads bool) error {
 		return n.memberHeartbeat(d)
 	}
 	var silent, orphans int64
-	err := n.renew(d, renewLeader, []any{n.id, (deadHeartbeats * n.interval).Milliseconds()}, &silent, &orphans)
+	err := n.renew(d, renewLeader, []any{n.id, n.deadAfter.Milliseconds()}, &silent, &orphans)
 	if n.leaderHeartbeats++; err != nil {
 		return err
 	}
@@ -339,7 +341,7 @@ func (n *node) heartbeat(d *DB, leads bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaseHeartbeats*n.interval)
 	defer cancel()
 	switch {
-	case n.silentHeartbeats > 1 && time.Since(n.lastFailure) >= deadHeartbeats*n.interval:
+	case n.silentHeartbeats > 1 && time.Since(n.lastFailure) >= n.deadAfter:
 		if err := n.markDead(ctx, d); err != nil {
 			d.log.Warn("a server that is gone can't be taken for dead yet", "db", d.name, "err", err)
 			n.closeConn()

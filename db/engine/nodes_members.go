@@ -45,7 +45,7 @@ func (n *node) memberHeartbeat(d *DB) error {
 	if err := n.renew(d, renewMember, []any{n.id}, &silent); err != nil {
 		return err
 	}
-	if n.leaderTimeLeft = deadHeartbeats*n.interval - time.Duration(silent.Int64)*time.Millisecond; silent.Valid && n.leaderTimeLeft > 0 {
+	if n.leaderTimeLeft = n.deadAfter - time.Duration(silent.Int64)*time.Millisecond; silent.Valid && n.leaderTimeLeft > 0 {
 		return nil
 	}
 	holder, err := n.takeLead(context.Background(), d, n.id, n.opts, time.Since(n.lastFailure) < leaseHeartbeats*n.interval)

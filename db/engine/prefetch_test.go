@@ -289,9 +289,8 @@ func TestPrefetchOfReader(t *testing.T) {
 		}
 		return len(w.RoundTrips())
 	}
-	for range 2 * readers { // preparing takes round trips of its own, once
-		read()
-	}
+	oneReader(t, d, countTeams)
+	read() // preparing takes round trips of its own, once
 	if got := read(); got != 1 {
 		t.Errorf("a prefetching read took %d round trips", got)
 	}

@@ -86,6 +86,6 @@ func remoteInUse(name string) bool {
 		return false
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	w, err := currentLeader(ctx, tx, Options{}, DefaultHeartbeat)
+	w, err := currentLeader(ctx, tx, Options{}, deadHeartbeats*DefaultHeartbeat)
 	return err == nil && w != nil && w.silent < deadHeartbeats*DefaultHeartbeat
 }

@@ -83,6 +83,15 @@ func heartbeatOf(t testing.TB) time.Duration {
 	return Heartbeat
 }
 
+// deadAfter returns the silence after which servers of a test count as dead; 0: as by default. With FastHeartbeat it
+// is long: the database measures it in real time, of which a busy machine takes seconds between two heartbeats.
+func deadAfter(t testing.TB) time.Duration {
+	if _, ok := fastHeartbeats.Load(t); ok {
+		return time.Minute
+	}
+	return 0
+}
+
 // wires holds the proxies of tests that count the traffic to the database.
 var wires sync.Map
 
