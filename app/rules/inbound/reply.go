@@ -14,9 +14,15 @@ import (
 // Forwarded mail is returned whole: what it quotes is what it says. So is a message in which
 // nothing is recognised, or in which nothing is left.
 func ReplyText(m *Message) string {
+	text, _ := replyText(m)
+	return text
+}
+
+// replyText returns also the work, in bytes looked at.
+func replyText(m *Message) (text string, work int) {
 	whole := strings.Trim(lineFeeds(m.Text), "\n \t")
 	if isForward(m.Subject) {
-		return whole
+		return whole, 0
 	}
 	t := trimmer{}
 	found := ""
@@ -24,6 +30,7 @@ func ReplyText(m *Message) string {
 		found = t.trim(m.Text)
 	}
 	recognised := t.score() > 0
+	work = t.work
 	if score := t.score(); score < quoteScore+signatureScore && m.HTML != "" {
 		source, marks := markQuotes(m.HTML)
 		if m.textMade || marks.score() > score {
@@ -31,12 +38,13 @@ func ReplyText(m *Message) string {
 			if text := rich.trim(htmltext.PlainText(source)); text != "" && (m.textMade || rich.score() > score) {
 				found, recognised = text, rich.score() > 0
 			}
+			work += rich.work
 		}
 	}
 	if found == "" || !recognised {
-		return whole
+		return whole, work
 	}
-	return found
+	return found, work
 }
 
 // isForward reports whether a subject is that of forwarded mail.
@@ -317,6 +325,7 @@ func (t *trimmer) wroteAt(i int) (begin, end int, sure bool) {
 		starts = append(starts, len(joined))
 		joined += line
 		if strings.HasSuffix(joined, ":") || strings.HasSuffix(joined, "：") {
+			t.work += 2 * len(joined) * len(starts)
 			sure, ok := introduces(joined, starts, t.quotedNear(j+1))
 			if ok {
 				return i, j + 1, sure
