@@ -44,7 +44,7 @@ func (r *reader) fill(m *Message, root *part) {
 			text = htmltext.PlainText(source)
 		}
 		plain = append(plain, text)
-		if hasHTML && b.html == nil {
+		if hasHTML && b.html == nil && strings.TrimSpace(text) != "" {
 			source = `<div style="white-space:pre-wrap">` + html.EscapeString(text) + "</div>"
 		}
 		rich.WriteString(source)

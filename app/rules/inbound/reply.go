@@ -12,7 +12,7 @@ import (
 // marks quotes better than the text. It takes linear time.
 //
 // Forwarded mail is returned whole: what it quotes is what it says. So is a message in which
-// nothing is recognised, or in which nothing is left.
+// nothing is recognised, or in which nothing is left. Of a text the first MiB is read.
 func ReplyText(m *Message) string {
 	text, _ := replyText(m)
 	return text
@@ -93,29 +93,37 @@ type trimmer struct {
 	seen
 	lines []string
 	kinds []lineKind
+	label []label
 	quote []int // for each line, the index of the first quoted line at or after it
 	work  int   // bytes looked at, for tests
 }
 
 // Limits of what is looked at around a line.
 const (
-	maxIntroLines = 4 // of the line before a quote, which programs wrap
+	maxReply      = 1 << 20 // bytes of text
+	maxIntroLines = 4       // of the line before a quote, which programs wrap
 	maxIntro      = 1000
 	maxLabelLines = 12 // of the header of a quoted message
 	maxQuoteGap   = 3  // lines between the line before a quote and the quote
+	maxLabel      = 60 // bytes of a label
 	maxTail       = 5  // lines of a signature that a telephone adds
 	maxSignature  = 12 // lines after two dashes without a blank
 )
 
 // trim returns what is left; empty: nothing.
 func (t *trimmer) trim(text string) string {
+	if len(text) > maxReply {
+		text = strings.ToValidUTF8(text[:maxReply], "")
+	}
 	t.lines = strings.Split(lineFeeds(text), "\n")
-	t.kinds = make([]lineKind, len(t.lines))
+	t.kinds, t.label = make([]lineKind, len(t.lines)), make([]label, len(t.lines))
 	t.quote = make([]int, len(t.lines)+1)
 	t.quote[len(t.lines)] = len(t.lines)
 	for i := len(t.lines) - 1; i >= 0; i-- {
 		t.work += len(t.lines[i])
-		t.kinds[i] = kindOf(t.lines[i])
+		if t.kinds[i] = kindOf(t.lines[i]); t.kinds[i] == lineText {
+			t.label[i] = labelOf(t.lines[i])
+		}
 		t.quote[i] = t.quote[i+1]
 		if t.kinds[i] == lineQuoted {
 			t.quote[i] = i
@@ -258,17 +266,17 @@ func isOriginal(line string) bool {
 }
 
 // labelOf returns which field of a quoted header a line is; 0: none.
-func labelOf(line string) (kind label, value string) {
-	line = strings.Trim(line, " \t*\u00a0")
-	at, width := strings.IndexByte(line[:min(len(line), 60)], ':'), 1
-	if wide := strings.Index(line[:min(len(line), 60)], "："); wide >= 0 && (at < 0 || wide < at) {
-		at, width = wide, len("：")
+func labelOf(line string) label {
+	line = strings.TrimLeft(line, " \t*\u00a0")
+	line = line[:min(len(line), maxLabel)]
+	at := strings.IndexByte(line, ':')
+	if wide := strings.Index(line, "："); wide >= 0 && (at < 0 || wide < at) {
+		at = wide
 	}
 	if at <= 0 {
-		return 0, ""
+		return 0
 	}
-	name := strings.ToLower(strings.Trim(line[:at], " \t*\u00a0\u3000"))
-	return labels[name], line[at+width:]
+	return labels[strings.ToLower(strings.Trim(line[:at], " \t*\u00a0\u3000"))]
 }
 
 // labelsFrom returns the end of the header of a quoted message that begins at a line; -1: none
@@ -282,7 +290,7 @@ func (t *trimmer) labelsFrom(i int) (end int) {
 	if i >= len(t.lines) || t.kinds[i] != lineText {
 		return -1
 	}
-	if first, _ := labelOf(t.lines[i]); first != labelFrom && first != labelDate && first != labelSubject {
+	if first := t.label[i]; first != labelFrom && first != labelDate && first != labelSubject {
 		return -1
 	}
 	var found [labelSubject + 1]bool
@@ -291,15 +299,13 @@ func (t *trimmer) labelsFrom(i int) (end int) {
 		if t.kinds[j] == lineQuoted {
 			break
 		}
-		t.work += min(len(t.lines[j]), 60)
-		if kind, value := labelOf(t.lines[j]); kind != 0 && !found[kind] {
+		t.work++
+		if kind := t.label[j]; kind != 0 && !found[kind] {
 			found[kind] = true
 			end = j + 1
-			address = address || kind == labelFrom && strings.ContainsAny(value[:min(len(value), maxIntro)], "@<[")
-		} else if t.kinds[j] == lineBlank && j+1 < len(t.lines) {
-			if next, _ := labelOf(t.lines[j+1]); next == 0 || found[next] {
-				break
-			}
+			address = address || kind == labelFrom && strings.ContainsAny(t.lines[j][:min(len(t.lines[j]), maxIntro)], "@<[")
+		} else if t.kinds[j] == lineBlank && j+1 < len(t.lines) && (t.label[j+1] == 0 || found[t.label[j+1]]) {
+			break
 		}
 	}
 	if found[labelFrom] && found[labelDate] && (found[labelSubject] || found[labelTo] && address) {
