@@ -131,9 +131,7 @@ func refuse(kind, name string, cause error) error {
 	if name != "" {
 		name = " " + name
 	}
-	e := app.Errorf(app.CodeValidation, "The %s report%s can't be read: %v", kind, name, cause)
-	e.Err = cause
-	return e
+	return app.Errorf(app.CodeValidation, "The %s report%s can't be read: %v", kind, name, cause)
 }
 
 // reportName describes a report in errors.
@@ -151,6 +149,7 @@ func reportName(id, reporter string) string {
 // clean returns a text in one line without hidden or invalid characters, of at most maxText bytes.
 func clean(s string) string { return cut(s, maxText) }
 
+// cut is clean with a limit in bytes.
 func cut(s string, limit int) string {
 	var b strings.Builder
 	space := false
@@ -162,17 +161,17 @@ func cut(s string, limit int) string {
 		if mailbox.IsHidden(r) || r == utf8.RuneError {
 			continue
 		}
+		gap := 0
 		if space && b.Len() > 0 {
-			r0 := b.Len() + 1 + utf8.RuneLen(r)
-			if r0 > limit {
-				break
-			}
+			gap = 1
+		}
+		if b.Len()+gap+utf8.RuneLen(r) > limit {
+			break
+		}
+		if gap > 0 {
 			b.WriteByte(' ')
 		}
 		space = false
-		if b.Len()+utf8.RuneLen(r) > limit {
-			break
-		}
 		b.WriteRune(r)
 	}
 	return b.String()
