@@ -76,7 +76,7 @@ type Advice struct {
 // Shares of failures that are tolerated.
 const (
 	toleratedOwn   = 0.005 // of the messages of an own source: DNS fails now and then
-	toleratedOther = 0.02  // of all messages, from small sources that nobody named
+	toleratedOther = 0.02  // of all messages, from small sources that the team did not name
 )
 
 // Advise returns the next step from no policy over none and quarantine to reject. It needs MinDays,

@@ -53,7 +53,7 @@ func TestAdvise(t *testing.T) {
 		"reject, 1 of all": {AdviceInput{Policy: PolicyReject, Days: 1, Reporters: 1, Messages: 1}, AdviceTooLittleData, "The reports so far cover 1 day and 1 message, from 1 reporter. Advice needs 14 days, 3 reporters and 1,000 messages."},
 		"all passed": {good, AdviceGoQuarantine,
 			"5 reporters saw 41,000 messages in 30 days, and 100 % passed. Publish p=quarantine."},
-		"a source that nobody named": {policy(PolicyNone, own, old), AdviceNameSources,
+		"a source that was not named": {policy(PolicyNone, own, old), AdviceNameSources,
 			"312 messages from 1 source failed SPF and DKIM. Say of each source whether it is yours: 203.0.113.9 (reverse name mta.oldshop.example)."},
 		"asks before it says what to fix": {policy(PolicyNone, ownMany, old), AdviceNameSources, ""},
 		"names the largest": {policy(PolicyQuarantine, many(8, 50)...), AdviceNameSources,
@@ -76,7 +76,7 @@ func TestAdvise(t *testing.T) {
 		"quarantine, all passed": {policy(PolicyQuarantine, own), AdviceGoReject, "5 reporters saw 41,000 messages in 30 days, and 100 % passed. Publish p=reject."},
 		"reject, all passed":     {policy(PolicyReject, own), AdviceDone, "p=reject is published. In 30 days, 100 % of 41,000 messages passed."},
 		"reject, a forgery":      {policy(PolicyReject, own, forger), AdviceDone, "p=reject is published. In 30 days, 99.2 % of 41,000 messages passed; receivers were asked to refuse 312 messages."},
-		"reject, a source that nobody named": {policy(PolicyReject, own, old), AdviceDone,
+		"reject, a source that was not named": {policy(PolicyReject, own, old), AdviceDone,
 			"p=reject is published. In 30 days, 99.2 % of 41,000 messages passed; receivers were asked to refuse 312 messages from 1 source that you did not name. If one of these is yours, name it: 203.0.113.9 (reverse name mta.oldshop.example)."},
 		"reject, your own": {policy(PolicyReject, own, ours, failing("198.51.100.1", 500, NotNamed)), AdviceFixOwnSources,
 			"312 messages from 1 source that you named as yours failed SPF and DKIM, and p=reject asks receivers to refuse them: 203.0.113.9 (reverse name mta.oldshop.example). " +

@@ -44,7 +44,7 @@ type Row struct {
 	SPF          app.AuthResult
 	DKIM         app.AuthResult
 	HeaderFrom   string // domain of the From, in lower-case A-labels; may be empty
-	EnvelopeFrom string // likewise, of the envelope sender; empty: unknown, or the null sender
+	EnvelopeFrom string // domain of the envelope sender; empty: unknown, or the null sender
 	AuthSPF      []AuthDetail
 	AuthDKIM     []AuthDetail
 	// Overrides are the reasons why the disposition differs from the policy, in lower case: forwarded,
