@@ -15,13 +15,13 @@ import (
 
 // Limits of the signatures of one message. Times of the library grow with the square of some of these.
 const (
-	maxSignatures   = 10        // that are looked at, from the top
-	maxSignature    = 16 << 10  // bytes of a DKIM-Signature field
-	maxSignedNames  = 200       // in the tag h=
-	maxSignedFields = 1000      // that have one of these names
-	maxSignedLines  = 1000      // of one field
-	maxHashed       = 128 << 20 // bytes of bodies; each signature has the body hashed again
-	maxEmptyLines   = 1 << 20   // bytes of line ends in succession, in the body
+	maxSignatures   = 10                  // that are looked at, from the top
+	maxSignature    = 16 << 10            // bytes of a DKIM-Signature field
+	maxSignedNames  = 200                 // in the tag h=
+	maxSignedFields = 1000                // that have one of these names
+	maxSignedLines  = 1000                // of one field
+	maxHashed       = 2 * app.MaxReceived // bytes of bodies; each signature has the body hashed again
+	maxEmptyLines   = 1 << 20             // bytes of line ends in succession, in the body
 
 	signatureField = "dkim-signature"
 )
@@ -82,8 +82,8 @@ type dkimResult struct {
 	temporary []string // of those whose key could not be looked up
 }
 
-// checkDKIM checks the first signatures one after the other.
-func checkDKIM(ctx context.Context, l *lookups, h header) dkimResult {
+// checkDKIM checks the first signatures one after the other, of which the first may hash more than maxHashed.
+func checkDKIM(ctx context.Context, l *lookups, h header, maxHashed int) dkimResult {
 	if h.tooLarge {
 		return dkimResult{result: app.AuthPermError}
 	}

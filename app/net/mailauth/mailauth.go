@@ -57,8 +57,8 @@ type Input struct {
 //
 // SPF is none for a peer or a domain that is not known or not valid.
 //
-// DKIM is pass if one of the first 10 signatures passes (fewer of messages over 12.8 MiB: the bodies hashed
-// have at most 128 MiB in all); otherwise it is the first of temperror, fail and
+// DKIM is pass if one of the first 10 signatures passes (fewer of messages over 8 MiB: at most 80 MiB are
+// hashed in all); otherwise it is the first of temperror, fail and
 // permerror that one of them has. A signature fails if the message was changed, the signature has expired,
 // the key has less than 1024 bits, or the tag l= is present, which leaves a part of the body unsigned. A
 // missing, revoked or unreadable key and rsa-sha1 are a permerror, as is a header of more than 256 KiB.
@@ -87,7 +87,7 @@ func (c *Checker) Check(ctx context.Context, in Input) app.ReceivedAuth {
 	checks.Go(func() {
 		signers = dkimResult{result: app.AuthPermError}
 		defer c.logPanic("DKIM")
-		signers = checkDKIM(ctx, newLookups(c.ask, maxDKIMAsked), header)
+		signers = checkDKIM(ctx, newLookups(c.ask, maxDKIMAsked), header, maxHashed)
 	})
 	if noAuthor == "" {
 		checks.Go(func() {
