@@ -2,8 +2,10 @@ package mailauth
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"blitiri.com.ar/go/spf"
@@ -11,6 +13,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/mailbox"
+	"mailer/app/rules/dnscheck"
 )
 
 const (
@@ -68,10 +71,44 @@ type spfResolver struct {
 // LookupTXT implements spf.DNSResolver. It returns only records of SPF.
 func (r *spfResolver) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	texts, err := r.texts(ctx, shortened(name), spfVersion)
+	if err != nil {
+		return nil, err
+	}
+	texts = slices.DeleteFunc(texts, func(text string) bool { return !dnscheck.IsSPF(text) })
 	for _, text := range texts {
+		if err := checkTerms(text); err != nil {
+			r.refused = err
+			return nil, err
+		}
 		r.exists = r.exists || strings.Contains(strings.ToLower(text), "exists:")
 	}
-	return texts, err
+	return texts, nil
+}
+
+// checkTerms returns the first error of syntax in a record. One anywhere makes the record a permerror (RFC
+// 7208 4.6), but the library stops reading at the term that matches.
+func checkTerms(text string) error {
+	explained := false
+	for word := range strings.SplitSeq(text[len(spfVersion):], " ") {
+		if i := strings.IndexAny(word, ":/="); i >= 0 && word[i] == '=' {
+			name := strings.ToLower(word[:i])
+			if name != "redirect" && name != "exp" {
+				continue
+			}
+			if name == "exp" && explained {
+				return errors.New("exp= is there twice")
+			}
+			explained = explained || name == "exp"
+			word = "include:" + word[i+1:] // whose domain has the same syntax
+		}
+		if word == "" {
+			continue
+		}
+		if _, _, err := dnscheck.SPFTerm(word); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // LookupMX implements spf.DNSResolver.

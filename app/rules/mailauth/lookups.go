@@ -28,7 +28,7 @@ type lookups struct {
 	ask   app.DNSLookup
 	left  int // remaining lookups
 	known map[question]answer
-	// refused is the last lookup that exceeded a limit. Asking again would not help.
+	// refused is why the last lookup that exceeded a limit, or found a wrong record, was useless.
 	refused error
 }
 
