@@ -82,18 +82,32 @@ type dkimResult struct {
 	temporary []string // of those whose key could not be looked up
 }
 
-// checkDKIM checks the first signatures one after the other, of which the first may hash more than maxHashed.
-func checkDKIM(ctx context.Context, l *lookups, h header, maxHashed int) dkimResult {
+// signatures returns the indexes of the signature fields, from the top, but first those of domains that are
+// aligned with author: slow name servers of others must not use up the time for them.
+func (h header) signatures(author string) []int {
+	var first, others []int
+	for i, f := range h.fields {
+		switch {
+		case f.name != signatureField:
+		case author != "" && aligned(canonical(tag(string(f.raw), "d")), author, false):
+			first = append(first, i)
+		default:
+			others = append(others, i)
+		}
+	}
+	return append(first, others...)
+}
+
+// checkDKIM checks signatures one after the other, of which the first may hash more than maxHashed. author is
+// the domain of From; empty: none.
+func checkDKIM(ctx context.Context, l *lookups, h header, author string, maxHashed int) dkimResult {
 	if h.tooLarge {
 		return dkimResult{result: app.AuthPermError}
 	}
 	all := dkimResult{result: app.AuthNone}
 	body := &bodyReader{ctx: ctx, left: maxHashed}
 	var results []app.AuthResult
-	for i, f := range h.fields {
-		if f.name != signatureField {
-			continue
-		}
+	for _, i := range h.signatures(author) {
 		if len(results) == maxSignatures || len(results) > 0 && body.left < len(h.body) {
 			break
 		}

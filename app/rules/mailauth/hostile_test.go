@@ -8,8 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/emersion/go-msgauth/dkim"
+	"github.com/google/go-cmp/cmp"
 
 	"mailer/app"
 )
@@ -110,7 +112,8 @@ func TestHostileDKIM(t *testing.T) {
 		dmarc   app.AuthResult
 		lookups int // of keys, at most
 	}{
-		"1,000 signatures of others above":      {junk.String() + signed, app.AuthPermError, app.AuthFail, maxSignatures},
+		"1,000 signatures of others above":      {junk.String() + signed, app.AuthPass, app.AuthPass, maxSignatures},
+		"1,000 signatures of others, changed":   {junk.String() + strings.Replace(signed, "Bob", "Eve", 1), app.AuthFail, app.AuthFail, maxSignatures},
 		"1,000 signatures of others below":      {own + junk.String() + plainMessage, app.AuthPass, app.AuthPass, maxSignatures},
 		"hundreds of copies of a signature":     {good.String() + plainMessage, app.AuthPass, app.AuthPass, 1},
 		"1,000 other fields":                    {below.String() + signed, app.AuthPass, app.AuthPass, 1},
@@ -127,6 +130,7 @@ func TestHostileDKIM(t *testing.T) {
 		"message that begins with a line's end": {"\r\n" + signed, app.AuthNone, app.AuthNone, 0},
 		"message that begins with a space":      {" x\r\n" + signed, app.AuthPass, app.AuthPass, 1},
 		"domain that is no name":                {replaced("d=example.com", "d=..example..com"), app.AuthPermError, app.AuthFail, 0},
+		"selector that can't be looked up":      {replaced("s=s;", `s=\300.s;`), app.AuthPermError, app.AuthFail, 0},
 		"selector that is too long":             {replaced("s=s;", "s="+strings.Repeat("s", 300)+";"), app.AuthPermError, app.AuthFail, 0},
 		"NUL":                                   {strings.ReplaceAll(signed, "a", "\x00"), app.AuthNone, app.AuthFail, 0},
 	} {
@@ -190,6 +194,30 @@ func TestHostileDMARC(t *testing.T) {
 	}
 }
 
+// TestSlowServersOfOthersDontHideAFailure: the time of a check ends with the keys of 9 other domains. A
+// forged message must not become a temperror by that.
+func TestSlowServersOfOthersDontHideAFailure(t *testing.T) {
+	raw := strings.Replace(sign(t, plainMessage, "example.com", "s", testKeys()["rsa"].signer), "Bob", "Eve", 1)
+	for i := range 9 {
+		raw = fmt.Sprintf("DKIM-Signature: v=1; a=rsa-sha256; d=d%d.test; s=s; h=From; bh=AAAA; b=AAAA\r\n", i) + raw
+	}
+	synctest.Test(t, func(t *testing.T) {
+		z := &counter{zone: zone{"s._domainkey.example.com TXT " + testKeys()["rsa"].record, "_dmarc.example.com TXT v=DMARC1; p=reject"}}
+		ask := func(ctx context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
+			if strings.HasSuffix(name, ".test") {
+				<-ctx.Done()
+				return app.DNSAnswer{}, ctx.Err()
+			}
+			return z.lookup(ctx, name, kind)
+		}
+		in := Input{Raw: []byte(raw), Remote: testRemote, MailFrom: "x@slow.test", FromDomains: []string{"example.com"}}
+		want := app.ReceivedAuth{SPF: app.AuthTempError, DKIM: app.AuthTempError, DMARC: app.AuthFail}
+		if diff := cmp.Diff(want, New(ask, slog.New(slog.DiscardHandler)).Check(t.Context(), in)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // TestLargeBodiesAreHashedAFewTimes: with 10 good signatures, 10 times the body would be hashed.
 func TestLargeBodiesAreHashedAFewTimes(t *testing.T) {
 	key := testKeys()["ed25519"]
@@ -200,12 +228,12 @@ func TestLargeBodiesAreHashedAFewTimes(t *testing.T) {
 		z = append(z, fmt.Sprintf("s._domainkey.d%d.example.com TXT %s", i, key.record))
 	}
 	h := parseHeader([]byte(raw))
-	if got := checkDKIM(t.Context(), newLookups((&counter{zone: z}).lookup, maxDKIMAsked), h, maxHashed); len(got.passed) != maxSignatures {
+	if got := checkDKIM(t.Context(), newLookups((&counter{zone: z}).lookup, maxDKIMAsked), h, "", maxHashed); len(got.passed) != maxSignatures {
 		t.Errorf("of a small message %d pass: %+v", len(got.passed), got)
 	}
 	h.body = bytes.Repeat([]byte("hello\r\n"), 1000)
 	c := &counter{zone: z}
-	if got := checkDKIM(t.Context(), newLookups(c.lookup, maxDKIMAsked), h, 4*len(h.body)+1); got.result != app.AuthFail || len(c.asked) != 4 {
+	if got := checkDKIM(t.Context(), newLookups(c.lookup, maxDKIMAsked), h, "", 4*len(h.body)+1); got.result != app.AuthFail || len(c.asked) != 4 {
 		t.Errorf("of a large message %d signatures were checked: %+v", len(c.asked), got)
 	}
 }

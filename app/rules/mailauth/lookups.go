@@ -108,9 +108,10 @@ func (l *lookups) texts(ctx context.Context, name, prefix string) ([]string, err
 	return texts, nil
 }
 
-// validName reports whether a name can be in the DNS (RFC 1035 2.3.4).
+// validName reports whether a name can be in the DNS (RFC 1035 2.3.4) and has printable ASCII only. A lookup
+// of other names may fail, which would be a temperror that the sender chose.
 func validName(name string) bool {
-	if len(name) > mailbox.MaxDomain {
+	if len(name) > mailbox.MaxDomain || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) {
 		return false
 	}
 	for label := range strings.SplitSeq(name, ".") {

@@ -57,11 +57,12 @@ type Input struct {
 //
 // SPF is none for a peer or a domain that is not known or not valid.
 //
-// DKIM is pass if one of the first 10 signatures passes (fewer of messages over 8 MiB: at most 80 MiB are
-// hashed in all); otherwise it is the first of temperror, fail and
-// permerror that one of them has. A signature fails if the message was changed, the signature has expired,
-// the key has less than 1024 bits, or the tag l= is present, which leaves a part of the body unsigned. A
-// missing, revoked or unreadable key and rsa-sha1 are a permerror, as is a header of more than 256 KiB.
+// DKIM is pass if one of the first 10 signatures passes, counted from the top, but those of domains that are
+// aligned with From come first. Of messages over 8 MiB there may be fewer: at most 80 MiB are hashed. If none
+// passes, the result is the first of temperror, fail and permerror that a signature has. A signature fails if
+// the message was changed, the signature has expired, the key has less than 1024 bits, or the tag l= is
+// present, which leaves a part of the body unsigned. A missing, revoked or unreadable key and rsa-sha1 are a
+// permerror, as is a header of more than 256 KiB. DKIMDomains has the order in which signatures were checked.
 //
 // DMARC is none if From has no domain or several (RFC 9989 excludes such messages), and permerror if there
 // are several From fields, or the header has more than 256 KiB. It is temperror if the record can't be looked
@@ -87,7 +88,7 @@ func (c *Checker) Check(ctx context.Context, in Input) app.ReceivedAuth {
 	checks.Go(func() {
 		signers = dkimResult{result: app.AuthPermError}
 		defer c.logPanic("DKIM")
-		signers = checkDKIM(ctx, newLookups(c.ask, maxDKIMAsked), header, maxHashed)
+		signers = checkDKIM(ctx, newLookups(c.ask, maxDKIMAsked), header, author, maxHashed)
 	})
 	if noAuthor == "" {
 		checks.Go(func() {
