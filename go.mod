@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/google/pprof => github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // tests of modernc.org/sqlite only
 
 require (
+	blitiri.com.ar/go/spf v1.6.0
 	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/VictoriaMetrics/metrics v1.44.0
 	github.com/boombuler/barcode v1.1.0
