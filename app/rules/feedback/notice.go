@@ -112,7 +112,11 @@ func (f fields) isAutoReply() bool {
 }
 
 func (f fields) subject() string {
-	s := decodeWords(firstBytes(f.get("subject"), maxDiagnostic))
+	return plainSubject(decodeWords(firstBytes(f.get("subject"), maxDiagnostic)))
+}
+
+// plainSubject returns a subject as it is compared with phrases.
+func plainSubject(s string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "’", "'"))
 }
 
@@ -141,6 +145,15 @@ func readSubject(subject string) (meaning string, first bool) {
 		}
 	}
 	return meaning, meaning != "" && at <= 2
+}
+
+// AnswerSubject reports whether a decoded subject is that of an automatic answer, such as "Out of
+// office", in any known language. first: only tags in brackets precede its phrase. A subject that
+// begins like a person's answer ("Re:") is none. The phrases alone prove nothing: people write them
+// too.
+func AnswerSubject(subject string) (answer, first bool) {
+	meaning, first := readSubject(plainSubject(subject))
+	return meaning == "answer", meaning == "answer" && first
 }
 
 // fromDaemon reports whether a From is that of a mail program, or empty.
