@@ -189,3 +189,39 @@ func TestReceivedDownloadEndsAfterAnHour(t *testing.T) {
 		}
 	})
 }
+
+func TestDomainCapabilityReceiving(t *testing.T) {
+	t.Parallel()
+	cfg := captured()
+	cfg.BounceHost = "mx.example.com"
+	r := newTestAPI(t, cfg)
+	type domain struct {
+		ID           string
+		Capabilities app.DomainCapabilities
+		Records      []struct {
+			Record, Type, Name, Value, Status string
+			Priority                          int
+			Required                          bool
+		}
+	}
+	check := func(w *httptest.ResponseRecorder, status int, receiving string) string {
+		t.Helper()
+		wantStatus(t, w, status)
+		d := decoded[domain](t, w)
+		row := d.Records[len(d.Records)-1]
+		is := row.Record == "Receiving"
+		if d.Capabilities != (app.DomainCapabilities{Sending: "enabled", Receiving: receiving}) || is != (receiving == "enabled") ||
+			is && (row.Type != "MX" || row.Name != "acme.test" || row.Value != "mx.example.com" || row.Priority != 10 || row.Required || row.Status != "not_started") {
+			t.Errorf("%+v", d)
+		}
+		return d.ID
+	}
+	id := check(r.as(r.full, "POST", "/domains", `{"name":"acme.test","capabilities":{"receiving":"enabled"}}`), 201, "enabled")
+	check(r.as(r.full, "GET", "/domains/"+id, ""), 200, "enabled")
+	check(r.as(r.full, "PATCH", "/domains/"+id, `{"open_tracking":true}`), 200, "enabled")
+	check(r.as(r.full, "PATCH", "/domains/"+id, `{"capabilities":{"receiving":"disabled"}}`), 200, "disabled")
+	check(r.as(r.full, "PATCH", "/domains/"+id, `{"capabilities":{"sending":"enabled"}}`), 200, "disabled")
+	check(r.as(r.full, "PATCH", "/domains/"+id, `{"capabilities":{"receiving":"enabled"}}`), 200, "enabled")
+	wantError(t, r.as(r.full, "PATCH", "/domains/"+id, `{"capabilities":{"receiving":"x"}}`), 422, app.CodeValidation, "capabilities.receiving")
+	wantError(t, r.as(r.role(r.team.ID, app.RoleMember), "PATCH", "/domains/"+id, `{"capabilities":{"receiving":"disabled"}}`), 403, app.CodeForbidden)
+}
