@@ -60,7 +60,9 @@ func TestDomainReceivesWhileMXIsFound(t *testing.T) {
 		if _, err := s.UpdateDomain(t.Context(), other, theirs.ID, app.DomainPatch{Receiving: &on}); app.CodeOf(err) != app.CodeConflict {
 			t.Errorf("of another team that has not verified it: %v", err)
 		}
-		w.WriteDB(func(tx *db.Tx) error { return tx.Write(`UPDATE domains SET status = 'verified' WHERE id = ?`, theirs.ID) })
+		w.WriteDB(func(tx *db.Tx) error {
+			return tx.Write(`UPDATE domains SET status = 'verified' WHERE id = ?`, theirs.ID)
+		})
 		check(false, app.DomainVerified)
 		set(&off)
 		if _, err := s.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{Receiving: &on}); app.CodeOf(err) != app.CodeConflict {
