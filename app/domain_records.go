@@ -16,10 +16,15 @@ const (
 	RecordSPF      = "SPF"
 	RecordDMARC    = "DMARC"
 	RecordTracking = "Tracking"
+	// RecordReceiving is the MX of the domain itself.
+	RecordReceiving = "Receiving"
 )
 
 // feedbackPriority is the priority of a return path's MX record.
 const feedbackPriority = 10
+
+// receivingPriority is the priority of the MX record of a domain that receives mail.
+const receivingPriority = 10
 
 // Records returns the records that the owner of the domain publishes, in a stable order, with the
 // results of the last check. Only the signing key's DKIM record and the SPF record are required,
@@ -62,6 +67,9 @@ func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRec
 	records = append(records, DNSRecord{Record: RecordDMARC, Name: DmarcName(d.Name), Type: string(DNSText), Value: "v=DMARC1; p=none;"})
 	if name := d.TrackingName(); name != "" && trackingTarget != "" {
 		records = append(records, DNSRecord{Record: RecordTracking, Name: name, Type: string(DNSCNAME), Value: trackingTarget})
+	}
+	if d.Receiving && needs.Receiver != "" {
+		records = append(records, DNSRecord{Record: RecordReceiving, Name: d.Name, Type: string(DNSMX), Value: needs.Receiver, Priority: receivingPriority})
 	}
 	return records
 }

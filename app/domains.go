@@ -58,6 +58,9 @@ type Domain struct {
 	PendingSince      time.Time      // start of the 72 hours; zero: not pending
 	Pauses            []RelayTrouble // relays that currently accept nothing of this domain; only read for one domain
 	DNS               RememberedDNS  // not read for lists
+	Receiving         bool           // the team wants its mail
+	Receives          bool           // the last check found what receiving needs: only set while Receiving
+	ReceivesAt        time.Time      // when a check last found it; zero: never
 	CreatedAt         time.Time
 }
 
@@ -160,7 +163,7 @@ func (d *Domain) StrictDMARC() string {
 
 // DNSRecord is a record that the owner of a domain publishes.
 type DNSRecord struct {
-	Record        string       `json:"record" enum:"DKIM,SPF,DMARC,Tracking"`
+	Record        string       `json:"record" enum:"DKIM,SPF,DMARC,Tracking,Receiving"`
 	Name          string       `json:"name" doc:"Fully qualified, without a final dot"`
 	Type          string       `json:"type" enum:"TXT,MX,CNAME"`
 	TTL           string       `json:"ttl"`
@@ -183,6 +186,8 @@ type RelayNeeds struct {
 	ReserveSPF []string `json:",omitzero"`
 	// Unsigned are the reserves, by their full names, through which messages have no DKIM signature.
 	Unsigned []string `json:",omitzero"`
+	// Receiver is the host of this server that receives mail, whatever the relay is; empty: none.
+	Receiver string `json:"-"`
 }
 
 // Key returns the key pair in a state; nil: none.
@@ -215,6 +220,7 @@ type DomainInput struct {
 	ClickTracking     bool
 	TrackingSubdomain string
 	Trusted           bool // only by the operator on the command line
+	Receiving         bool
 }
 
 // DomainPatch changes a domain.
@@ -222,6 +228,7 @@ type DomainPatch struct {
 	OpenTracking      *bool
 	ClickTracking     *bool
 	TrackingSubdomain Change[string] // null and empty clear
+	Receiving         *bool
 }
 
 // DomainCapabilities says what a domain can be used for.
@@ -244,7 +251,7 @@ type DomainData struct {
 // Data returns the data of a domain's webhook events with these records.
 func (d *Domain) Data(records []DNSRecord) DomainData {
 	return DomainData{ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: FormatTime(d.CreatedAt), Region: d.Region,
-		Capabilities: SendingOnly(), Records: records}
+		Capabilities: d.Capabilities(), Records: records}
 }
 
 // DefaultTeam is the name of the team that exists from the start.
@@ -295,10 +302,19 @@ func (t *TeamRetention) Over(server Retention) Retention {
 	return server
 }
 
-// SendingOnly returns the capabilities of every domain.
-func SendingOnly() DomainCapabilities {
-	return DomainCapabilities{Sending: "enabled", Receiving: "disabled"}
+// Capabilities returns what the domain can be used for.
+func (d *Domain) Capabilities() DomainCapabilities {
+	if d.Receiving {
+		return DomainCapabilities{Sending: CapabilityEnabled, Receiving: CapabilityEnabled}
+	}
+	return DomainCapabilities{Sending: CapabilityEnabled, Receiving: CapabilityDisabled}
 }
+
+// The values of capabilities.
+const (
+	CapabilityEnabled  = "enabled"
+	CapabilityDisabled = "disabled"
+)
 
 // Validate checks the input. regions are those that the server has relays for, the default first;
 // empty accepts any region (a command before the first server). It returns the domain without id,
@@ -311,7 +327,7 @@ func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	if err != nil {
 		return Domain{}, Invalid("name", "%s", err)
 	}
-	d := Domain{Name: name, OpenTracking: in.OpenTracking, ClickTracking: in.ClickTracking, Trusted: in.Trusted}
+	d := Domain{Name: name, OpenTracking: in.OpenTracking, ClickTracking: in.ClickTracking, Trusted: in.Trusted, Receiving: in.Receiving}
 	if d.Region, err = chooseRegion(in.Region, regions); err != nil {
 		return Domain{}, Invalid("region", "%s", err)
 	}
@@ -348,6 +364,10 @@ func (p *DomainPatch) Apply(d Domain) (Domain, error) {
 	}
 	if p.ClickTracking != nil {
 		d.ClickTracking = *p.ClickTracking
+	}
+	if p.Receiving != nil {
+		d.Receiving = *p.Receiving
+		d.Receives = d.Receives && d.Receiving
 	}
 	if !p.TrackingSubdomain.Set {
 		return d, nil

@@ -12,18 +12,20 @@ import (
 )
 
 const domainColumns = `d.id, d.team_id, d.name, d.status, d.trusted, d.region, d.return_path, d.open_tracking, d.click_tracking,
-	coalesce(d.tracking_subdomain, ''), d.checks, d.checked_at, d.check_at, d.pending_since, d.created_at`
+	coalesce(d.tracking_subdomain, ''), d.checks, d.checked_at, d.check_at, d.pending_since, d.created_at, d.receiving, d.receives, d.receives_at`
 
 func scanDomain(s scanner) (app.Domain, error) {
 	var d app.Domain
 	var checks sql.NullString
-	var checked, due, pending sql.NullInt64
+	var checked, due, pending, received sql.NullInt64
+	var receiving, receives sql.NullBool
 	var created int64
 	err := s.Scan(&d.ID, &d.TeamID, &d.Name, &d.Status, &d.Trusted, &d.Region, &d.ReturnPath, &d.OpenTracking, &d.ClickTracking,
-		&d.TrackingSubdomain, &checks, &checked, &due, &pending, &created)
+		&d.TrackingSubdomain, &checks, &checked, &due, &pending, &created, &receiving, &receives, &received)
 	if err != nil {
 		return d, err
 	}
+	d.Receiving, d.Receives, d.ReceivesAt = receiving.Bool, receives.Bool, fromMilli(received.Int64)
 	d.CheckedAt, d.CheckAt, d.PendingSince, d.CreatedAt = fromMilli(checked.Int64), fromMilli(due.Int64), fromMilli(pending.Int64), fromMilli(created)
 	return d, fromJSON(checks, &d.Checks)
 }
@@ -32,9 +34,9 @@ func scanDomain(s scanner) (app.Domain, error) {
 func (tx *Tx) InsertDomain(d *app.Domain) error {
 	tx.Changed(engine.Control)
 	n, err := tx.Exec(`INSERT INTO domains (id, team_id, name, status, trusted, region, return_path, open_tracking, click_tracking,
-		tracking_subdomain, pending_since, check_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
+		tracking_subdomain, pending_since, check_at, created_at, receiving) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
 		d.ID, d.TeamID, d.Name, string(d.Status), d.Trusted, d.Region, d.ReturnPath, d.OpenTracking, d.ClickTracking,
-		nullText(d.TrackingSubdomain), nullTime(d.PendingSince), nullTime(d.CheckAt), milli(d.CreatedAt))
+		nullText(d.TrackingSubdomain), nullTime(d.PendingSince), nullTime(d.CheckAt), milli(d.CreatedAt), trueOrNull(d.Receiving))
 	if err := oneRow(n, err, ErrConflict); err != nil {
 		return err
 	}
@@ -42,6 +44,14 @@ func (tx *Tx) InsertDomain(d *app.Domain) error {
 		if err := tx.InsertDKIMKey(d.ID, &d.Keys[i]); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// trueOrNull returns the value of a column that is 1 or NULL.
+func trueOrNull(b bool) any {
+	if b {
+		return true
 	}
 	return nil
 }
@@ -81,22 +91,22 @@ func (tx *Tx) SetDomainChecks(d *app.Domain) error {
 	if err != nil {
 		return err
 	}
-	return tx.WriteOne(`UPDATE domains SET status = ?, checks = ?, no_dmarc = ?, checked_at = ?, check_at = ?, pending_since = ? WHERE team_id = ? AND id = ?`,
-		string(d.Status), checks, d.LacksDMARC(), nullTime(d.CheckedAt), nullTime(d.CheckAt), nullTime(d.PendingSince), d.TeamID, d.ID)
+	return tx.WriteOne(`UPDATE domains SET status = ?, checks = ?, no_dmarc = ?, checked_at = ?, check_at = ?, pending_since = ?, receives = ?, receives_at = ? WHERE team_id = ? AND id = ?`,
+		string(d.Status), checks, d.LacksDMARC(), nullTime(d.CheckedAt), nullTime(d.CheckAt), nullTime(d.PendingSince), trueOrNull(d.Receives), nullTime(d.ReceivesAt), d.TeamID, d.ID)
 }
 
 // SetDomainTracking stores the fields that a PATCH can change.
 func (tx *Tx) SetDomainTracking(d *app.Domain) error {
 	tx.Changed(engine.Control)
-	return tx.WriteOne(`UPDATE domains SET open_tracking = ?, click_tracking = ?, tracking_subdomain = ? WHERE team_id = ? AND id = ?`,
-		d.OpenTracking, d.ClickTracking, nullText(d.TrackingSubdomain), d.TeamID, d.ID)
+	return tx.WriteOne(`UPDATE domains SET open_tracking = ?, click_tracking = ?, tracking_subdomain = ?, receiving = ?, receives = ? WHERE team_id = ? AND id = ?`,
+		d.OpenTracking, d.ClickTracking, nullText(d.TrackingSubdomain), trueOrNull(d.Receiving), trueOrNull(d.Receives), d.TeamID, d.ID)
 }
 
 // SetDomainTrust stores whether the operator trusts a domain, and the resulting status.
 func (tx *Tx) SetDomainTrust(d *app.Domain) error {
 	tx.Changed(engine.Control)
-	return tx.WriteOne(`UPDATE domains SET trusted = ?, status = ?, pending_since = ?, check_at = ? WHERE team_id = ? AND id = ?`,
-		d.Trusted, string(d.Status), nullTime(d.PendingSince), nullTime(d.CheckAt), d.TeamID, d.ID)
+	return tx.WriteOne(`UPDATE domains SET trusted = ?, status = ?, pending_since = ?, check_at = ?, receives = ? WHERE team_id = ? AND id = ?`,
+		d.Trusted, string(d.Status), nullTime(d.PendingSince), nullTime(d.CheckAt), trueOrNull(d.Receives && d.Status == app.DomainVerified), d.TeamID, d.ID)
 }
 
 // DeleteDomain deletes a domain with its DKIM keys and the API keys restricted to it.

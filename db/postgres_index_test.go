@@ -37,6 +37,11 @@ var maxColumnBytes = map[string]int{
 	"automation_listeners.name":    app.MaxEventName * utf8.UTFMax,
 	"automation_signals.name":      app.MaxEventName * utf8.UTFMax,
 	"custom_events.name":           app.MaxEventName * utf8.UTFMax,
+	"received_days.day":            10, // a date
+	"received_emails.answers":      idLength,
+	"received_emails.digest":       32,
+	"received_emails.from_email":   mailbox.MaxLength,
+	"route_effects.effect":         32, // a hash
 	"blocks.name":                  app.MaxBlockName * utf8.UTFMax,
 	"broadcasts.mails":             idLength,      // prefix of an id
 	"broadcast_languages.language": keywordLength, // a tag

@@ -94,6 +94,13 @@ func (r *Reader) Received(teamID, id string) (app.Received, error) {
 	return one(r, scanReceived, `SELECT `+receivedColumns+` FROM received_emails AS m WHERE m.team_id = ? AND m.id = ?`, teamID, id)
 }
 
+// ReceivedContentSize returns about how many bytes ReadReceivedContent reads. Error: ErrNotFound.
+func (r *Reader) ReceivedContentSize(teamID, id string) (bytes int64, err error) {
+	err = r.Row(`SELECT coalesce(octet_length(c.headers), 0) + coalesce(octet_length(c.text), 0) + coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.reply_text), 0)
+		FROM received_emails AS m LEFT JOIN received_contents AS c ON c.received_id = m.id WHERE m.team_id = ? AND m.id = ?`, []any{teamID, id}, &bytes)
+	return bytes, err
+}
+
 // ReadReceivedContent reads headers, text, HTML and reply text of a received email. Error: ErrNotFound.
 func (r *Reader) ReadReceivedContent(m *app.Received) error {
 	var headers, text, html, reply sql.NullString

@@ -113,6 +113,11 @@ type teamPurge struct {
 var teamPurges = []teamPurge{
 	{"emails", (*Tx).purgeEmailsOf},
 	{"broadcasts", (*Tx).purgeBroadcastsOf},
+	{"received_emails", (*Tx).purgeReceivedOf},
+	{"received_days", rows(`DELETE FROM received_days WHERE team_id = ?1 AND day IN (SELECT day FROM received_days WHERE team_id = ?1 LIMIT ?2)`)},
+	{"mail_routes", rows(`DELETE FROM mail_routes WHERE team_id = ?1 AND id IN (SELECT id FROM mail_routes WHERE team_id = ?1 LIMIT ?2)`)},
+	{"forward_addresses", rows(`DELETE FROM forward_addresses WHERE team_id = ?1 AND id IN (SELECT id FROM forward_addresses WHERE team_id = ?1 LIMIT ?2)`)},
+	{"route_effects", rows(`DELETE FROM route_effects WHERE team_id = ?1 AND effect IN (SELECT effect FROM route_effects WHERE team_id = ?1 LIMIT ?2)`)},
 	{"imports", (*Tx).purgeImportsOf},
 	{"webhooks", purgeKind(purgedWebhooks)},
 	{"automation_listeners", rows(`DELETE FROM automation_listeners WHERE team_id = ?1 AND (name, automation_id, version, starts) IN

@@ -16,6 +16,7 @@ import (
 func documentTags(doc *openapi.Document) {
 	doc.Tags = []openapi.Tag{
 		{Name: "Emails", Description: "Send single emails and batches, and see their results."},
+		{Name: "Received emails", Description: "Mail that arrived for a team's domains."},
 		{Name: "Domains", Description: "The domains that a team sends from, with the DNS records that they need."},
 		{Name: "Suppressions", Description: "The addresses that a team's mail leaves out."},
 		{Name: "Templates", Description: "Stored content with variables, for sends and broadcasts."},
@@ -59,12 +60,13 @@ func documentTags(doc *openapi.Document) {
 func eventData() map[webhook.EventName][]reflect.Type {
 	email, contact, domain := reflect.TypeFor[webhook.EmailData](), reflect.TypeFor[webhook.ContactData](), reflect.TypeFor[app.DomainData]()
 	topic, suppression := reflect.TypeFor[webhook.TopicData](), reflect.TypeFor[webhook.SuppressionData]()
-	optIn := reflect.TypeFor[webhook.OptInData]()
+	optIn, received := reflect.TypeFor[webhook.OptInData](), reflect.TypeFor[webhook.ReceivedData]()
 	line, rest, quota := reflect.TypeFor[reputation.GuardrailData](), reflect.TypeFor[reputation.BreakerData](), reflect.TypeFor[plan.QuotaData]()
 	return map[webhook.EventName][]reflect.Type{
 		webhook.EmailSent: {email}, webhook.EmailScheduled: {email}, webhook.EmailDelivered: {email}, webhook.EmailDeliveryDelayed: {email},
 		webhook.EmailBounced: {email}, webhook.EmailComplained: {email}, webhook.EmailOpened: {email}, webhook.EmailClicked: {email},
 		webhook.EmailFailed: {email}, webhook.EmailSuppressed: {email},
+		webhook.EmailReceived: {received}, webhook.EmailReplied: {received},
 		webhook.ContactCreated: {contact}, webhook.ContactUpdated: {contact}, webhook.ContactDeleted: {contact},
 		webhook.ContactTopicsUpdated:  {reflect.TypeFor[webhook.ContactTopicsData]()},
 		webhook.ContactOptInRequested: {optIn}, webhook.ContactOptInConfirmed: {optIn}, webhook.FormLimited: {reflect.TypeFor[webhook.FormLimitedData]()}, webhook.FeedFailed: {reflect.TypeFor[webhook.FeedFailedData]()},
@@ -89,6 +91,8 @@ var eventNotes = map[webhook.EventName]string{
 	webhook.EmailClicked:          "A link of the email was followed; `click` says which.",
 	webhook.EmailFailed:           "The email can't be sent; `failed` says why.",
 	webhook.EmailSuppressed:       "A recipient was left out; `suppressed` says why.",
+	webhook.EmailReceived:         "An email arrived for a domain of the team. `text`, `html` and `reply_text` are cut at 64 KB each, and `truncated` is true then; get the email for the rest, and for its attachments.",
+	webhook.EmailReplied:          "A recipient answered an email: DMARC, or a DKIM signature of the domain, passes. Out-of-office replies send no such event.",
 	webhook.ContactTopicsUpdated:  "A contact opted into or out of topics; `topics` are those that changed.",
 	webhook.ContactOptInRequested: "A confirmed opt-in was asked for, through a form or by API. It is the same whether a confirmation is sent or not.",
 	webhook.ContactOptInConfirmed: "A person confirmed an opt-in: `contact_id` is the contact.",

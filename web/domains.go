@@ -77,22 +77,31 @@ type deletedDomain struct {
 	Deleted bool   `json:"deleted" enum:"true"`
 }
 
-// capabilitiesRequest can only confirm what Mailer does: it sends and does not receive.
+// capabilitiesRequest says what a domain is used for. Sending can't be disabled.
 type capabilitiesRequest struct {
 	Sending   string `json:"sending,omitempty" enum:"enabled"`
-	Receiving string `json:"receiving,omitempty" enum:"disabled"`
+	Receiving string `json:"receiving,omitempty" enum:"enabled,disabled" doc:"enabled: mail for the domain is received, once its Receiving record is found. Only on a server that receives mail"`
 }
 
 func (c *capabilitiesRequest) check() error {
 	switch {
 	case c == nil:
 		return nil
-	case c.Sending != "" && c.Sending != "enabled":
+	case c.Sending != "" && c.Sending != app.CapabilityEnabled:
 		return app.Invalid("capabilities.sending", "must be enabled: a domain of this service is for sending")
-	case c.Receiving != "" && c.Receiving != "disabled":
-		return app.Invalid("capabilities.receiving", "must be disabled: this service does not receive mail")
+	case c.Receiving != "" && c.Receiving != app.CapabilityEnabled && c.Receiving != app.CapabilityDisabled:
+		return app.Invalid("capabilities.receiving", "must be enabled or disabled")
 	}
 	return nil
+}
+
+// receives returns whether the domain is to receive mail; nil: no change.
+func (c *capabilitiesRequest) receives() *bool {
+	if c == nil || c.Receiving == "" {
+		return nil
+	}
+	enabled := c.Receiving == app.CapabilityEnabled
+	return &enabled
 }
 
 // tlsSetting is a field of Resend's API. The default value is accepted when a domain is added;
@@ -163,8 +172,8 @@ func (r domainRoutes) Add(h *rest.Handler) {
 	}, r.getDomain)
 	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "update-domain", Method: http.MethodPatch, Path: "/domains/{id}",
-		Summary: "Change open and click tracking of a domain", Tags: domainTags,
-		Errors: []int{http.StatusNotFound},
+		Summary: "Change open and click tracking of a domain, and whether it receives mail", Tags: domainTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateDomain)
 	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "verify-domain", Method: http.MethodPost, Path: "/domains/{id}/verify",
@@ -212,6 +221,7 @@ func (r domainRoutes) addDomain(ctx context.Context, key *app.Key, _ *struct{}, 
 	d, err := r.service.AddDomain(ctx, key.TeamID, app.DomainInput{
 		Name: request.Name, Region: request.Region, ReturnPath: request.CustomReturnPath,
 		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: request.TrackingSubdomain,
+		Receiving: request.Capabilities.receives() != nil && *request.Capabilities.receives(),
 	})
 	if err != nil {
 		return nil, err
@@ -248,6 +258,7 @@ func (r domainRoutes) updateDomain(ctx context.Context, key *app.Key, in *Domain
 	}
 	d, err := r.service.UpdateDomain(ctx, key, in.ID, app.DomainPatch{
 		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: app.Change[string](request.TrackingSubdomain),
+		Receiving: request.Capabilities.receives(),
 	})
 	if err != nil {
 		return nil, err
@@ -274,6 +285,6 @@ func newDomainItem(d *app.Domain) DomainItem {
 	return DomainItem{
 		ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
 		OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking, TrackingSubdomain: base.TextOrNull(d.TrackingSubdomain),
-		Capabilities: app.SendingOnly(),
+		Capabilities: d.Capabilities(),
 	}
 }

@@ -93,7 +93,7 @@ func TestDomain(t *testing.T) {
 	made := d.want(201, "POST", "/domains", `{"name":"Bücher.Example","region":null,"custom_return_path":"","capabilities":{"sending":"enabled","receiving":"disabled"},"tls":""}`)
 	if _, ok := app.ParseID(made.ID); !ok || made.Object != "domain" || made.Name != "xn--bcher-kva.example" || made.Status != "not_started" || made.Region != "us-east-1" ||
 		made.OpenTracking || made.ClickTracking || made.TrackingSubdomain != nil || made.ReturnPath != "send" || len(made.CreatedAt) != len(app.TimeLayout) ||
-		made.Capabilities != app.SendingOnly() || len(made.Records) != 3 {
+		made.Capabilities != (app.DomainCapabilities{Sending: "enabled", Receiving: "disabled"}) || len(made.Records) != 3 {
 		t.Errorf("added %+v", made)
 	}
 	for i, want := range []app.DNSRecord{
@@ -220,7 +220,7 @@ func TestDomainFieldErrors(t *testing.T) {
 		{"POST", `{"name":"b.test","custom_return_path":"a.b"}`, 422, app.CodeValidation, "`custom_return_path` must be one label"},
 		{"POST", `{"name":"b.test","tracking_subdomain":"send"}`, 422, app.CodeValidation, "`tracking_subdomain` must differ from the return path send"},
 		{"POST", `{"name":"b.test","tls":"enforced"}`, 422, app.CodeValidation, "`tls` can't be set"},
-		{"POST", `{"name":"b.test","capabilities":{"receiving":"enabled"}}`, 422, app.CodeValidation, "`capabilities.receiving` must be disabled"},
+		{"POST", `{"name":"b.test","capabilities":{"receiving":"enabled"}}`, 422, app.CodeValidation, "`capabilities.receiving` can't be enabled: this server receives no mail. Its operator starts it with --smtp-receive"},
 		{"POST", `{"name":"b.test","capabilities":{"sending":"disabled"}}`, 422, app.CodeValidation, "`capabilities.sending` must be enabled"},
 		{"POST", `{"name":"b.test","colour":"red"}`, 422, app.CodeValidation, "`colour`"},
 		{"POST", `{"name":"b.test","trust":true}`, 422, app.CodeValidation, "`trust`"},
@@ -229,7 +229,7 @@ func TestDomainFieldErrors(t *testing.T) {
 		{"PATCH", `{"name":"b.test"}`, 422, app.CodeValidation, "`name`"},
 		{"PATCH", `{"id":"` + unknownID + `"}`, 422, app.CodeValidation, "`id`"},
 		{"PATCH", `{"tracking_subdomain":"a_b"}`, 422, app.CodeValidation, "`tracking_subdomain` must be a label"},
-		{"PATCH", `{"capabilities":{"receiving":"enabled"}}`, 422, app.CodeValidation, "`capabilities.receiving` must be disabled"},
+		{"PATCH", `{"capabilities":{"receiving":"enabled"}}`, 422, app.CodeValidation, "`capabilities.receiving` can't be enabled: this server receives no mail. Its operator starts it with --smtp-receive"},
 	} {
 		target := "/domains"
 		if tt.method == "PATCH" {

@@ -31,7 +31,7 @@ func TestOtherHostsServePublicPagesOnly(t *testing.T) {
 				t.Errorf("%s under %s: %d %.100s", route, host, w.Code, w.Body)
 			}
 		}
-		for path, mark := range map[string]string{"/unsubscribe/x": "<html", "/preferences/x": "<html", "/view/x": "<html", "/f/x": "<html", "/opt-in/x": "<html", "/t/c/x": "<html", "/t/o/x": "", "/healthz": "ok"} {
+		for path, mark := range map[string]string{"/unsubscribe/x": "<html", "/preferences/x": "<html", "/view/x": "<html", "/received/x": "requested file", "/f/x": "<html", "/opt-in/x": "<html", "/t/c/x": "<html", "/t/o/x": "", "/healthz": "ok"} {
 			if w := ask(host, "GET", path); !strings.Contains(w.Body.String(), mark) || strings.Contains(w.Body.String(), "base URL") {
 				t.Errorf("%s under %s: %d %.200s", path, host, w.Code, w.Body)
 			}

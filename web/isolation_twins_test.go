@@ -165,6 +165,9 @@ func (m *isolation) fillMail(of twinTeam, segment, topic string, post func(targe
 	const send = `{"from":"a@TEAM.example","to":"b@TEAM.example","subject":"TEAM","text":"TEAM"`
 	sent := post("/emails", send+`,"attachments":[{"filename":"TEAM.txt","content":"aGk="}]}`)
 	m.eventually(of.full, "/emails/"+sent, `"last_event":"sent"`)
+	for i := range 3 {
+		m.receive(of.team.ID, "in@"+of.name+".example", strings.ReplaceAll(aReply, "m1@example.net", fmt.Sprint(i, "@", of.name, ".example")))
+	}
 	const news = `{"name":"TEAM","from":"a@TEAM.example","subject":"TEAM","html":"<a href=\"https://TEAM.example/x\">TEAM</a>","segment_id":"SEGMENT"`
 	broadcast := post("/broadcasts", strings.ReplaceAll(news, "SEGMENT", segment)+`,"send":true}`)
 	m.eventually(of.full, "/broadcasts/"+broadcast, `"status":"sent"`)

@@ -24,7 +24,6 @@ var unsupportedRoutes = []unsupportedRoute{
 	{"/domains/*/claim", "claims of domains"},
 	{"/domains/*/claims", "claims of domains"},
 	{"/editor", "shared editor of templates and broadcasts"},
-	{"/emails/receiving", "received emails"},
 	{"/inboxes", "inboxes"},
 	{"/oauth", "OAuth grants"},
 	{"/segments/metrics", "metrics of segments"},

@@ -11,8 +11,6 @@ func TestUnsupportedRoutesAreExplained(t *testing.T) {
 	b := newFixture(t)
 	for _, tt := range []struct{ method, path, words string }{
 		{"GET", "//inboxes/" + emailID, "This service has no inboxes"},
-		{"GET", "/emails/receiving", "no received emails"},
-		{"GET", "/emails/receiving/" + emailID + "/attachments", "no received emails"},
 		{"POST", "/domains/claim", "no claims of domains"},
 		{"POST", "/domains/" + emailID + "/claim/verify", "no claims of domains"},
 		{"PUT", "/inboxes/a@b.test/threads/x/labels", "no inboxes"},

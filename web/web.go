@@ -27,6 +27,7 @@ import (
 	"mailer/web/mcp"
 	"mailer/web/operator"
 	"mailer/web/pages"
+	"mailer/web/receiving"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
 )
@@ -94,6 +95,14 @@ func ownPagesHost(s *server.Server) func(ctx context.Context, host string) bool 
 	return s.PageHosts.IsPagesHost
 }
 
+// filesBase returns receiving.Routes.FilesBase of a server.
+func filesBase(s *server.Server) func() string {
+	if s.PageHosts == nil { // a server without parts, for its document
+		return nil
+	}
+	return s.PageHosts.FilesBase
+}
+
 // addRoutes adds the routes of the API.
 func addRoutes(h *rest.Handler, cfg *Config) {
 	s := cfg.Server
@@ -104,6 +113,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		emails.ActionRoutes{Attempts: s.Search, Retry: s.Queue, Resends: s.Resends, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.PreviewRoutes{Service: s.EmailPreviews, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Mail, BaseURL: h.BaseURL()},
+		receiving.Routes{Service: s.Receiving, FilesBase: filesBase(s)},
 		emails.MetricsRoutes{Service: s.Stats},
 		logRoutes{s.RequestLog},
 		audience.SuppressionRoutes{Service: s.Suppressions},

@@ -42,6 +42,7 @@ import (
 	"mailer/app/sending/mail"
 	"mailer/app/sending/providerevents"
 	"mailer/app/sending/queue"
+	"mailer/app/sending/receiving"
 	"mailer/app/sending/relays"
 	"mailer/app/sending/signup"
 	"mailer/app/tenants/accounts"
@@ -182,6 +183,7 @@ type Server struct {
 	Feeds          *feeds.Service
 	Automations    *automations.Service
 	ProviderEvents *providerevents.Service
+	Receiving      *receiving.Service
 	Relays         *relays.Service
 	Health         *health.Service
 	Backup         *backup.Service
@@ -255,6 +257,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail.OnSignal = s.Automations.Signal
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
+	s.Receiving = receiving.New(b, s.Webhooks, s.Audience)
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
 		Announce: func(tx *db.Tx, data webhook.RelaySwitch) error {
 			return s.Webhooks.AnnounceServer(tx, webhook.RelaySwitched, data)

@@ -2,10 +2,8 @@ package emails
 
 import (
 	"context"
-	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"mailer/app"
 	"mailer/app/kit/membudget"
@@ -84,7 +82,7 @@ func (r AttachmentRoutes) addDownload(h *rest.Handler, method, id, summary strin
 		Errors:    []int{http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
 		Responses: map[string]*openapi.Response{"200": {Description: "The file", Content: content}},
 	}, func(ctx context.Context, x *rest.Exchange, in *downloadInput) (*downloadOutput, error) {
-		if readByScript(x.RequestHeader) {
+		if shapes.ReadByScript(x.RequestHeader) {
 			return nil, app.Errorf(app.CodeForbidden, "A browser downloads a file by opening its address; scripts of pages can't read it")
 		}
 		d, err := r.Service.OpenAttachment(ctx, in.Token)
@@ -96,12 +94,6 @@ func (r AttachmentRoutes) addDownload(h *rest.Handler, method, id, summary strin
 		}
 		return r.download(ctx, h, x, d)
 	})
-}
-
-// readByScript reports whether a script in a browser sent the request (Fetch Metadata): it could
-// read a file as if it were an answer of the API.
-func readByScript(header http.Header) bool {
-	return header.Get("Sec-Fetch-Dest") == "empty" && header.Get("Sec-Fetch-Mode") == "cors"
 }
 
 func (r AttachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[AttachmentItem], error) {
@@ -157,10 +149,10 @@ func (r AttachmentRoutes) download(ctx context.Context, h *rest.Handler, x *rest
 // never take them for a page of this server.
 func newDownload(d *mail.Download, body func()) *downloadOutput {
 	return &downloadOutput{
-		ContentType:        mediaType(d.ContentType),
+		ContentType:        shapes.MediaType(d.ContentType),
 		ContentLength:      strconv.FormatInt(d.Size, 10),
-		ContentDisposition: disposition(d.Filename),
-		ContentSecurity:    "default-src 'none'; sandbox",
+		ContentDisposition: shapes.Disposition(d.Filename),
+		ContentSecurity:    shapes.FilePolicy,
 		ResourcePolicy:     "same-origin",
 		CacheControl:       "private, no-store",
 		Body:               body,
@@ -174,24 +166,4 @@ func (r AttachmentRoutes) newAttachmentItem(key *app.Key, emailID string, a *app
 		DownloadURL:    r.BaseURL + "/attachments/" + token,
 		ExpiresAt:      app.FormatTime(expires),
 	}
-}
-
-func mediaType(s string) string {
-	t, params, err := mime.ParseMediaType(s)
-	if err != nil || !strings.Contains(t, "/") {
-		return "application/octet-stream"
-	}
-	if out := mime.FormatMediaType(t, params); out != "" {
-		return out
-	}
-	return "application/octet-stream"
-}
-
-// disposition returns a Content-Disposition with the file's name (RFC 6266); without a usable name
-// the browser chooses one.
-func disposition(filename string) string {
-	if s := mime.FormatMediaType("attachment", map[string]string{"filename": filename}); s != "" {
-		return s
-	}
-	return "attachment"
 }

@@ -93,7 +93,7 @@ type erasure struct {
 // run processes all data once, then retries mail in flight until it is finished.
 func (w *erasure) run(ctx context.Context) error {
 	if !w.walked {
-		for _, part := range []func(context.Context) error{w.emails, w.broadcasts, w.runs, w.texts, w.imports, w.requests, w.answers} {
+		for _, part := range []func(context.Context) error{w.emails, w.received, w.broadcasts, w.runs, w.texts, w.imports, w.requests, w.answers} {
 			err := part(ctx)
 			if errors.Is(err, db.ErrDamaged) { // the rest must be done all the same
 				w.s.Log.Error("an erasure leaves rows that can't be read: the database file is damaged there", "team", w.team.ID, "err", err, "help", "mailer check names all that is damaged")
@@ -156,6 +156,37 @@ func (w *erasure) emails(ctx context.Context) error {
 		if time.Since(w.examined) > leavingPause {
 			if err := w.retry(ctx); err != nil {
 				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		span.After = next
+	}
+}
+
+// received deletes the emails that an address sent to the team, or that name it as a recipient.
+func (w *erasure) received(ctx context.Context) error {
+	span := db.Span{Until: w.team.Until()}
+	for {
+		var hit []string
+		var next string
+		err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			hit, next, err = r.ReceivedWithTraces(w.team.ID, span, eraseRows, w.set)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range hit {
+			for more := true; more; {
+				err := w.s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+					more, err = tx.DeleteReceived(w.team.ID, id, erasePieces)
+					return base.IgnoreNotFound(err)
+				})
+				if err != nil {
+					return fmt.Errorf("delete received email %s: %w", id, err)
+				}
 			}
 		}
 		if next == "" {

@@ -20,13 +20,16 @@ var erasedColumns = strings.Fields(`attempts.conversation attempts.detail audit_
 	automation_runs.context automation_signals.payload broadcast_recipients.email
 	broadcasts.reply_to broadcasts.sender captures.message consents.record contacts.email contents.headers doubts.recipients emails.bcc_list emails.cc_list emails.reply_to
 	emails.sender emails.to_list events.detail events.recipient former_addresses.email idempotency.key idempotency.response import_errors.value
-	import_pieces.content opt_ins.email opt_ins.request raw_pieces.content recipients.address relay_troubles.detail request_logs.endpoint request_logs.user_agent segments.filter
+	import_pieces.content opt_ins.email opt_ins.request raw_pieces.content received_contents.headers received_contents.html received_contents.reply_text received_contents.text received_emails.from_email received_emails.from_text received_emails.header
+	received_emails.mail_from received_emails.recipients received_emails.subject received_pieces.content recipients.address relay_troubles.detail request_logs.endpoint request_logs.user_agent segments.filter
 	suppressions.email template_versions.reply_to template_versions.sender webhook_attempts.response webhook_events.payload webhooks.endpoint`)
 
 // otherColumns hold no address of a contact: names and ids of tables or columns.
 var otherColumns = strings.Fields(`
 	automation_counts automation_entries automation_listeners automation_members automation_teams automations custom_events
 	certificate_states certificates changes dkim_keys dns_credentials dns_published domains feeds issues logos nodes origin pages_hosts relay_states relays schema_versions settings teams writes state
+	forward_addresses mail_routes received_days route_effects
+	received_emails.peer received_emails.message_id received_emails.files received_emails.auth received_emails.spam received_emails.answers received_emails.auto received_emails.digest received_contents.received_id received_pieces.received_id
 	devices invitation_mails invitations memberships passkeys recovery_codes sessions sign_in_codes totp users
 	id team_id email_id broadcast_id block_id version_id key_id user_id topic_id template_id segment_id contact_id import_id webhook_id event_id attachment_id owner_id recipient_id domain_id
 	source_id aged_id current_id published_id actor_type actor actor_id kind type status state outcome origin source relay region domain subscription visibility permission
@@ -65,6 +68,10 @@ func plantInColumns(w *testserver.Server) app.Contact {
 	id := app.NewID()
 	hash := w.AddressHash(address)
 	for _, row := range [][]any{
+		{`INSERT INTO received_emails (id, team_id, domain_id, mail_from, recipients, peer, from_text, from_email, header, subject, size, digest, auth, proven, created_at)
+			VALUES (?1, ?2, 'x', ?3, ?4, '{}', ?3, ?3, ?4, ?3, 1, ?5, '{}', 0, 1)`, id, team, strings.ToLower(address), `["` + address + `"]`, hash[:]},
+		{`INSERT INTO received_contents (received_id, headers, text, html, reply_text) VALUES (?1, ?2, ?2, ?2, ?2)`, id, `["` + address + `"]`},
+		{`INSERT INTO received_pieces (received_id, n, content) VALUES (?1, 0, ?2)`, id, []byte("From: " + address)},
 		{`UPDATE emails SET sender = ? WHERE id = (SELECT min(id) FROM emails)`, list},
 		{`UPDATE broadcasts SET sender = ? WHERE status = 'draft'`, list},
 		{`UPDATE broadcast_contents SET design = ?`, `{"text":"` + address + `"}`},

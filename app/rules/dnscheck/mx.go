@@ -1,6 +1,7 @@
 package dnscheck
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -33,6 +34,35 @@ func (c *checker) checkMX(ctx context.Context, r app.DNSRecord) app.RecordCheck 
 		return verdict(r, app.LiveMismatch, "%s has %d MX records; bounces must go to %s alone. Delete the others, like %s.", where, len(answer.Records), r.Value, printable(other.Text, app.MaxDomain))
 	case answer.Records[i].Priority != r.Priority:
 		return verdict(r, app.LiveFound, "The MX of %s has priority %d instead of %d, which makes no difference while it is the only one.", where, answer.Records[i].Priority, r.Priority)
+	}
+	return verdict(r, app.LiveFound, "")
+}
+
+// checkReceiving checks the MX of a domain that receives mail. It is found if no other host has a better (lower)
+// priority: senders would deliver to that one, and to this server only while it does not answer.
+func (c *checker) checkReceiving(ctx context.Context, r app.DNSRecord) app.RecordCheck {
+	answer, err := c.lookup(ctx, r.Name, app.DNSMX)
+	if err != nil {
+		return unanswered(r, err)
+	}
+	if len(answer.Records) == 0 {
+		return c.absent(ctx, r, answer, func(v app.DNSValue) bool { return strings.EqualFold(v.Text, r.Value) })
+	}
+	best := slices.MinFunc(answer.Records, func(a, b app.DNSValue) int { return cmp.Compare(a.Priority, b.Priority) })
+	i := slices.IndexFunc(answer.Records, func(v app.DNSValue) bool { return strings.EqualFold(v.Text, r.Value) })
+	where, other := at(r.Name, answer), printable(best.Text, app.MaxDomain)
+	switch {
+	case i < 0 && best.Text == "":
+		return verdict(r, app.LiveMismatch, "The MX of %s is a lone dot, which says that it takes no mail (RFC 7505). Put %s with priority %d in its place.", where, r.Value, r.Priority)
+	case i < 0 && strings.HasPrefix(best.Text, r.Value+"."):
+		return verdict(r, app.LiveMismatch, "The MX of %s is %s: the DNS panel added the domain. Enter %s. with a dot at its end.", where, other, r.Value)
+	case i < 0:
+		return verdict(r, app.LiveMismatch, "Mail for %s goes to %s. Publishing this would divert it. Use in.%s.", where, other, r.Name)
+	case answer.Records[i].Priority > best.Priority:
+		return verdict(r, app.LiveMismatch, "Mail for %s goes to %s, whose priority %d comes before the %d of %s. Delete the MX of one of them.", where, other, best.Priority, answer.Records[i].Priority, r.Value)
+	case len(answer.Records) > 1:
+		other = printable(answer.Records[(i+1)%len(answer.Records)].Text, app.MaxDomain)
+		return verdict(r, app.LiveFound, "%s has %d MX records: mail that senders deliver to another host, like %s, is not received here.", where, len(answer.Records), other)
 	}
 	return verdict(r, app.LiveFound, "")
 }

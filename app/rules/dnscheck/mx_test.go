@@ -60,3 +60,27 @@ func TestTrackingHostWithAddressRecord(t *testing.T) {
 		f.check(t, checks[len(checks)-1])
 	}
 }
+
+func TestReceivingFaults(t *testing.T) {
+	const at, host = "example.com MX ", "mail.acme.test"
+	for name, f := range map[string]problem{
+		"found":            {[]string{at + "10 " + host}, app.LiveFound, nil},
+		"missing":          {nil, app.LiveMissing, []string{"no MX record at example.com"}},
+		"another host":     {[]string{at + "5 alt.aspmx.l.google.com", at + "1 aspmx.l.google.com"}, app.LiveMismatch, []string{"Mail for example.com goes to aspmx.l.google.com. Publishing this would divert it. Use in.example.com."}},
+		"another is first": {[]string{at + "1 aspmx.l.google.com", at + "10 " + host}, app.LiveMismatch, []string{"goes to aspmx.l.google.com", "priority 1 comes before the 10"}},
+		"another is last":  {[]string{at + "20 backup.test", at + "10 " + host}, app.LiveFound, []string{"like backup.test"}},
+		"both are first":   {[]string{at + "10 other.test", at + "10 " + host}, app.LiveFound, []string{"like other.test"}},
+		"null MX":          {[]string{at + "0 "}, app.LiveMismatch, []string{"lone dot", host}},
+		"domain added":     {[]string{at + "10 " + host + ".example.com"}, app.LiveMismatch, []string{"with a dot at its end"}},
+		"no answer":        {[]string{"example.com fail"}, app.LiveUnknown, []string{"SERVFAIL"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, needs := testDomain("example.com"), sesNeeds
+			d.Receiving, needs.Receiver = true, host
+			f.check(t, checkOf(t, d, needs, app.RecordReceiving, "MX", f.lines...))
+		})
+	}
+	if n := len(testDomain("example.com").WantedRecords(app.RelayNeeds{Receiver: host}, "")); n != 3 {
+		t.Errorf("a domain that receives nothing has %d records", n)
+	}
+}

@@ -73,7 +73,7 @@ const (
 // Change is a change of one record.
 type Change struct {
 	Action         Action `json:"action" enum:"add,replace,remove"`
-	Record         string `json:"record,omitempty" enum:"DKIM,SPF,DMARC,Tracking" doc:"Absent for a record that is no longer needed"`
+	Record         string `json:"record,omitempty" enum:"DKIM,SPF,DMARC,Tracking,Receiving" doc:"Absent for a record that is no longer needed"`
 	Type           string `json:"type" enum:"TXT,MX,CNAME"`
 	Name           string `json:"name"`
 	Before         string `json:"before,omitempty" doc:"The value that is replaced or removed"`
@@ -88,7 +88,7 @@ type Change struct {
 
 // Conflict is a record that can't be published.
 type Conflict struct {
-	Record string `json:"record" enum:"DKIM,SPF,DMARC,Tracking"`
+	Record string `json:"record" enum:"DKIM,SPF,DMARC,Tracking,Receiving"`
 	Type   string `json:"type" enum:"TXT,MX,CNAME"`
 	Name   string `json:"name"`
 	Reason string `json:"reason" doc:"What exists there, and what to do"`
@@ -191,6 +191,8 @@ func (p *planner) want(w app.DNSRecord) {
 		p.wantDMARC(w)
 	case w.Type == string(app.DNSCNAME):
 		p.wantCNAME(w)
+	case w.Record == app.RecordReceiving:
+		p.wantOnly(w, func(r Record) bool { return r.Value == w.Value }, "Mail for %[1]s goes to %[2]s. Publishing this would divert it. Use in.%[1]s.")
 	case w.Type == string(app.DNSMX):
 		p.wantOnly(w, func(r Record) bool { return r.Value == w.Value },
 			"%s has the MX %s already, and mail to it must not be sent elsewhere. Choose another return path for the domain, or delete that MX.")

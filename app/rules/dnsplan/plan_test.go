@@ -283,3 +283,24 @@ func TestPlanIDFollowsItsContent(t *testing.T) {
 		t.Errorf("ids %q", ids)
 	}
 }
+
+func TestReceivingNeverDivertsMail(t *testing.T) {
+	wanted := app.DNSRecord{Record: app.RecordReceiving, Name: "acme.test", Type: "MX", Value: "mail.example.com", Priority: 10}
+	const taken = "conflict acme.test MX: Mail for acme.test goes to aspmx.l.google.com. Publishing this would divert it. Use in.acme.test."
+	for name, tt := range map[string]struct {
+		existing, published []Record
+		want                string
+	}{
+		"nothing":              {nil, nil, "add acme.test MX + 10 mail.example.com"},
+		"there":                {records("acme.test MX 10 mail.example.com"), nil, "unchanged 1"},
+		"another's":            {records("acme.test MX 1 aspmx.l.google.com"), nil, taken},
+		"another's and ours":   {records("acme.test MX 1 aspmx.l.google.com", "acme.test MX 10 mail.example.com"), nil, taken},
+		"our former host":      {records("acme.test MX 10 old.example.com"), records("acme.test MX 10 old.example.com"), "replace acme.test MX - 10 old.example.com + 10 mail.example.com"},
+		"another's and former": {records("acme.test MX 1 aspmx.l.google.com", "acme.test MX 10 old.example.com"), records("acme.test MX 10 old.example.com"), taken},
+	} {
+		got := strings.Join(lines(Make(Input{Wanted: []app.DNSRecord{wanted}, Names: namesOf("acme.test", tt.existing), Published: tt.published})), "\n")
+		if got != tt.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -2,17 +2,14 @@ package mail
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/binary"
-	"html"
-	"net/url"
-	"strings"
 	"time"
 
 	"mailer/app"
 	"mailer/app/kit/clock"
 	"mailer/app/kit/htmltext"
 	"mailer/app/kit/membudget"
+	"mailer/app/rules/inlineimages"
 	"mailer/db"
 )
 
@@ -31,8 +28,6 @@ const (
 	// Flags of a preview URL.
 	withImages = 1
 	ofDraft    = 2
-	// maxInline bounds the inline images that the preview of an email shows, in bytes.
-	maxInline = 8 << 20
 )
 
 // Preview is the URL of a preview, with what the page around the frame needs.
@@ -144,7 +139,7 @@ func errPreviewGone() error {
 
 // inlineImages replaces cid: URLs in the HTML of a mail with the inline images among its files.
 func (s *Service) inlineImages(ctx context.Context, all []db.AttachmentFile, content string) (string, error) {
-	refs := findCIDReferences(content)
+	refs := inlineimages.References(content)
 	if len(refs) == 0 {
 		return content, nil
 	}
@@ -152,77 +147,22 @@ func (s *Service) inlineImages(ctx context.Context, all []db.AttachmentFile, con
 	if err != nil || len(pictures) == 0 {
 		return content, err
 	}
-	var total int64
-	for _, ref := range refs {
-		total += int64(len(pictures[ref.id]))
-	}
-	if err := membudget.Reserve(ctx, min(total, maxInline)+int64(len(content))); err != nil {
+	if err := membudget.Reserve(ctx, inlineimages.Growth(content, refs, pictures)); err != nil {
 		return "", err
 	}
-	var out strings.Builder
-	copied, budget := 0, maxInline
-	for _, ref := range refs {
-		picture := pictures[ref.id]
-		if picture == "" || len(picture) > budget { // an image used very often
-			continue
-		}
-		budget -= len(picture)
-		out.WriteString(content[copied:ref.from])
-		out.WriteString(picture)
-		copied = ref.to
-	}
-	out.WriteString(content[copied:])
-	return out.String(), nil
+	return inlineimages.Insert(content, refs, pictures), nil
 }
 
-// cidReference is a cid: URL in HTML.
-type cidReference struct {
-	id       string // Content-ID
-	from, to int
-}
-
-// findCIDReferences finds cid: URLs after a quote, a parenthesis or an equals sign.
-func findCIDReferences(content string) (out []cidReference) {
-	const scheme = "cid:"
-	for at := 1; ; {
-		n := strings.IndexByte(content[min(at, len(content)):], ':')
-		if n < 0 {
-			return out
-		}
-		from := at + n + 1 - len(scheme)
-		at += n + 1
-		if from < 1 || !htmltext.EqualASCII(content[from:at], scheme) || !strings.ContainsRune(`"'(=`, rune(content[from-1])) {
-			continue
-		}
-		rest := content[at:min(len(content), at+6*app.MaxContentID)]
-		end := strings.IndexAny(rest, "\"') >\t\r\n")
-		if end < 0 {
-			continue
-		}
-		out = append(out, cidReference{id: contentIDOf(rest[:end]), from: from, to: at + end})
-		at += end
-	}
-}
-
-// contentIDOf returns the Content-ID of a cid: URL in HTML.
-func contentIDOf(address string) string {
-	address = html.UnescapeString(address)
-	if plain, err := url.PathUnescape(address); err == nil {
-		return plain
-	}
-	return address
-}
-
-// inlinePictures reads the referenced images, each as a data: URL, up to maxInline in total.
-func (s *Service) inlinePictures(ctx context.Context, all []db.AttachmentFile, refs []cidReference) (map[string]string, error) {
+// inlinePictures reads the referenced images, each as a data: URL, up to inlineimages.MaxBytes in total.
+func (s *Service) inlinePictures(ctx context.Context, all []db.AttachmentFile, refs []inlineimages.Reference) (map[string]string, error) {
 	shown := map[string]bool{}
 	for _, ref := range refs {
-		shown[ref.id] = true
+		shown[ref.ContentID] = true
 	}
 	var files []db.AttachmentFile
 	var total int64
 	for _, f := range all {
-		if f.Inline() && shown[f.ContentID] && strings.HasPrefix(strings.ToLower(f.ContentType), "image/") && total+f.Size <= maxInline*3/4 {
+		if f.Inline() && shown[f.ContentID] && inlineimages.IsImage(f.ContentType) && total+f.Size <= inlineimages.MaxFileBytes {
 			files, total = append(files, f), total+f.Size
 		}
 	}
@@ -253,14 +193,8 @@ func (s *Service) dataURL(ctx context.Context, f db.AttachmentFile) (string, err
 			return "", err
 		}
 		if len(piece) == 0 {
-			break
+			return inlineimages.DataURL(f.ContentType, content), nil
 		}
 		content = append(content, piece...)
 	}
-	kind := strings.ToLower(f.ContentType)
-	kind, _, _ = strings.Cut(kind, ";")
-	if strings.ContainsFunc(kind, func(c rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789/+.-", c) }) {
-		kind = "image/png" // browsers detect the type from the bytes
-	}
-	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(content), nil
 }

@@ -20,13 +20,26 @@ func (s *Service) List(ctx context.Context, key *app.Key, page app.Page) (rows [
 
 // Get returns a received email with its content. Error: CodeNotFound.
 func (s *Service) Get(ctx context.Context, key *app.Key, id string) (m app.Received, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		if m, err = r.Received(key.TeamID, id); err != nil {
-			return err
-		}
-		return r.ReadReceivedContent(&m)
-	})
+	m, err = base.GetWithinBudget(ctx, s.DB,
+		func(r *db.Reader) (int64, error) { return r.ReceivedContentSize(key.TeamID, id) },
+		func(r *db.Reader) (app.Received, error) {
+			m, err := r.Received(key.TeamID, id)
+			if err != nil {
+				return m, err
+			}
+			return m, r.ReadReceivedContent(&m)
+		})
 	return m, base.Lookup("email", err)
+}
+
+// Files returns a page of the attachments of a received email, in the order of the message, and whether there are
+// more. Errors: CodeNotFound, CodeValidation for an unknown cursor.
+func (s *Service) Files(ctx context.Context, key *app.Key, id string, page app.Page) (files []app.ReceivedFile, more bool, err error) {
+	m, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Received, error) { return r.Received(key.TeamID, id) })
+	if err != nil {
+		return nil, false, base.Lookup("email", err)
+	}
+	return base.Paginate(m.Files, page, func(f *app.ReceivedFile) string { return f.ID })
 }
 
 // File returns an attachment of a received email. Error: CodeNotFound.
@@ -35,11 +48,19 @@ func (s *Service) File(ctx context.Context, key *app.Key, id, fileID string) (f 
 	if err != nil {
 		return f, base.Lookup("email", err)
 	}
-	i := slices.IndexFunc(m.Files, func(f app.ReceivedFile) bool { return f.ID == fileID })
-	if i < 0 {
+	found := fileOf(&m, fileID)
+	if found == nil {
 		return f, app.NotFound("attachment")
 	}
-	return m.Files[i], nil
+	return *found, nil
+}
+
+// fileOf returns an attachment of a received email; nil: there is none with the id.
+func fileOf(m *app.Received, id string) *app.ReceivedFile {
+	if i := slices.IndexFunc(m.Files, func(f app.ReceivedFile) bool { return f.ID == id }); i >= 0 {
+		return &m.Files[i]
+	}
+	return nil
 }
 
 // Raw returns a received email as it was transferred. Error: CodeNotFound.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -199,6 +200,9 @@ func (s *Service) storeCheck(tx *db.Tx, checked *app.Domain, checks []app.Record
 	before := d.Status
 	d.Status, d.PendingSince, d.CheckAt = app.NextDomainStatus(&d, checks, tx.Now)
 	d.Checks, d.CheckedAt = checks, tx.Now
+	if err := setReceives(tx, &d); err != nil {
+		return err
+	}
 	if err := tx.SetDomainChecks(&d); err != nil {
 		return err
 	}
@@ -210,6 +214,46 @@ func (s *Service) storeCheck(tx *db.Tx, checked *app.Domain, checks []app.Record
 		s.Log.Info("domain checked", "domain", d.Name, "status", d.Status, "was", before, "new_dkim_key", promoted)
 	})
 	return s.announceDomain(tx, webhook.DomainUpdated, &d)
+}
+
+// setReceives sets whether a domain receives mail after a check: the team wants it, it is verified for this team alone,
+// and the MX record of this server was found. While the DNS does not answer, the last result counts.
+func setReceives(tx *db.Tx, d *app.Domain) error {
+	live := app.LiveMissing
+	for _, c := range d.Checks {
+		if c.Record == app.RecordReceiving && c.Name == d.Name {
+			live = c.Live
+		}
+	}
+	found := live == app.LiveFound || live == app.LiveUnknown && d.Receives
+	d.Receives = d.Receiving && d.Status == app.DomainVerified && found
+	if !d.Receives {
+		return nil
+	}
+	others, err := verifiedByOthers(&tx.Reader, d)
+	if d.Receives = err == nil && !others; d.Receives {
+		d.ReceivesAt = tx.Now
+	}
+	return err
+}
+
+// verifiedByOthers reports whether another team has verified the same name.
+func verifiedByOthers(r *db.Reader, d *app.Domain) (bool, error) {
+	all, err := r.DomainsNamed(d.Name)
+	return slices.ContainsFunc(all, func(o db.ReceivingDomain) bool { return o.TeamID != d.TeamID && o.Verified }), err
+}
+
+// mayReceive refuses to receive mail for a domain on a server that receives none, or for which another team has
+// verified the name. Errors: CodeValidation, CodeConflict.
+func (s *Service) mayReceive(r *db.Reader, d *app.Domain) error {
+	if app.BounceMX(s.Settings.BounceHost) == "" {
+		return app.Invalid("capabilities.receiving", "can't be enabled: this server receives no mail. Its operator starts it with --smtp-receive, and with --bounce-host where the host is not that of --base-url")
+	}
+	others, err := verifiedByOthers(r, d)
+	if err == nil && others {
+		return app.Errorf(app.CodeConflict, "Another team of this server has verified %s: mail for a domain is received for one team only", d.Name)
+	}
+	return err
 }
 
 // promoteKey makes the next key of a domain the signing key, if there is one and its record was

@@ -49,6 +49,11 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	}
 	d.Keys = []app.DKIMPair{pair}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if d.Receiving {
+			if err := s.mayReceive(&tx.Reader, &d); err != nil {
+				return err
+			}
+		}
 		limitErr := s.teams.CheckDomainLimit(&tx.Reader, teamID)
 		if err := tx.InsertDomain(&d); err != nil {
 			return err
@@ -123,9 +128,10 @@ func (s *Service) DomainByName(ctx context.Context, teamID, name string) (d app.
 	return d, base.Lookup("domain", err)
 }
 
-// UpdateDomain changes the tracking of a domain. Mail accepted before keeps the old settings. A new
-// tracking host is checked now, and used once a check finds it in the DNS. Errors: CodeNotFound,
-// CodeValidation.
+// UpdateDomain changes the tracking of a domain, and whether it receives mail. Mail accepted before keeps the old settings. A new
+// tracking host is checked now, and used once a check finds it in the DNS. The same applies to the MX record of a
+// domain that is to receive mail. Errors: CodeNotFound, CodeValidation; CodeConflict if another team has verified a
+// domain that is to receive mail.
 func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, patch app.DomainPatch) (d app.Domain, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Domain(key.TeamID, id)
@@ -135,13 +141,18 @@ func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, pat
 		if d, err = patch.Apply(old); err != nil {
 			return err
 		}
-		if d.OpenTracking == old.OpenTracking && d.ClickTracking == old.ClickTracking && d.TrackingSubdomain == old.TrackingSubdomain {
+		if d.OpenTracking == old.OpenTracking && d.ClickTracking == old.ClickTracking && d.TrackingSubdomain == old.TrackingSubdomain && d.Receiving == old.Receiving {
 			return nil
+		}
+		if d.Receiving && !old.Receiving {
+			if err := s.mayReceive(&tx.Reader, &d); err != nil {
+				return err
+			}
 		}
 		if err := tx.SetDomainTracking(&d); err != nil {
 			return err
 		}
-		if d.TrackingSubdomain != old.TrackingSubdomain && (d.Status == app.DomainVerified || d.Status == app.DomainPending) {
+		if (d.TrackingSubdomain != old.TrackingSubdomain || d.Receiving && !old.Receiving) && (d.Status == app.DomainVerified || d.Status == app.DomainPending) {
 			tx.AfterCommit(func() { s.startCheck(d) })
 		}
 		if err := s.announceDomain(tx, webhook.DomainUpdated, &d); err != nil {
@@ -152,9 +163,9 @@ func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, pat
 	return d, base.Lookup("domain", err)
 }
 
-// auditedTracking returns what the audit log shows of a domain's tracking.
+// auditedTracking returns what the audit log shows of a domain's tracking, and of its capabilities.
 func auditedTracking(d *app.Domain) map[string]any {
-	return map[string]any{"name": d.Name, "open_tracking": d.OpenTracking, "click_tracking": d.ClickTracking, "tracking_subdomain": d.TrackingSubdomain}
+	return map[string]any{"name": d.Name, "open_tracking": d.OpenTracking, "click_tracking": d.ClickTracking, "tracking_subdomain": d.TrackingSubdomain, "receiving": d.Receiving}
 }
 
 // DeleteDomain deletes a domain with its keys, and the API keys that are restricted to it. Waiting

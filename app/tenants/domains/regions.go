@@ -21,7 +21,7 @@ func (s *Service) Regions() []string {
 
 // recordInputs returns what the records of a domain depend on: the needs of its region's relay
 // (none without a relay), and the host that its tracking host points to. This server is the
-// feedback host if it receives bounces and the relay names none.
+// feedback host if it receives bounces and the relay names none, and the receiver of all mail.
 func (s *Service) recordInputs(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
 	if u, err := url.Parse(s.Settings.BaseURL); err == nil {
 		trackingTarget = u.Hostname()
@@ -32,8 +32,9 @@ func (s *Service) recordInputs(d *app.Domain) (needs app.RelayNeeds, trackingTar
 			needs = r.Needs
 		}
 	}
+	needs.Receiver = app.BounceMX(s.Settings.BounceHost)
 	if needs.Feedback == "" {
-		needs.Feedback = app.BounceMX(s.Settings.BounceHost)
+		needs.Feedback = needs.Receiver
 	}
 	return needs, trackingTarget
 }

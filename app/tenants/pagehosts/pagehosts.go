@@ -144,6 +144,15 @@ func (s *Service) BaseOf(ctx context.Context, teamID string) (string, error) {
 	return s.Settings.BaseURL, nil
 }
 
+// FilesBase returns the URL, without a path, at which files of strangers are: that of the operator's host, which has no
+// cookies, or else the base URL.
+func (s *Service) FilesBase() string {
+	if s.Settings.PagesHost != "" {
+		return s.withHost(s.Settings.PagesHost)
+	}
+	return s.Settings.BaseURL
+}
+
 // OwnBase is BaseOf for the own host of a team alone.
 func (s *Service) OwnBase(ctx context.Context, teamID string) (string, error) {
 	all, err := s.hosts(ctx)
