@@ -22,7 +22,7 @@ import (
 	"mailer/app/operate/certificates"
 	"mailer/app/sending/providerevents"
 	"mailer/web/rest"
-	"mailer/web/smtp/bounces"
+	"mailer/web/smtp/receiver"
 	"mailer/web/smtp/submission"
 )
 
@@ -32,7 +32,7 @@ type Listeners struct {
 	listen       string
 	drainTimeout time.Duration
 	drainDelay   time.Duration
-	bounces      bounces.Flags
+	bounces      receiver.Flags
 	smtp         submission.Flags
 	metrics      metrics.Flags
 	tls          tlsListeners

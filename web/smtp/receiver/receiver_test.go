@@ -1,4 +1,4 @@
-package bounces
+package receiver
 
 import (
 	"bufio"

@@ -1,10 +1,10 @@
-// Package bounces implements an SMTP server that receives bounces and complaints: mail to the
+// Package receiver implements an SMTP server that receives bounces and complaints: mail to the
 // signed return paths of this installation and nothing else. It relays nothing and answers no mail.
 //
 // Failure policy: the final dot is answered with 250 only after the reports in the message are
 // stored, and with 451 if storing fails. Mail that reports nothing is accepted and dropped:
 // returning it would bounce a bounce. The time, memory and connections of a peer are bounded.
-package bounces
+package receiver
 
 import (
 	"context"
