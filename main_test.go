@@ -51,7 +51,7 @@ var layers = [][]string{
 	{"web"},
 	{"web/account", "web/audience", "web/automations", "web/broadcasts", "web/dashboard", "web/emails", "web/manual", "web/mcp", "web/operator", "web/pages", "web/smtp/receiver", "web/smtp/submission"},
 	{"web/shapes"},
-	{"web/rest", "web/smtp/conn", "app/cli"},
+	{"web/rest", "web/smtp/conn", "web/smtp/spool", "app/cli"},
 	{"app/server"},
 	{"app/operate", "app/moving"},
 	{"app/sending"},

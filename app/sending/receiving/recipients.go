@@ -31,9 +31,6 @@ func (s *Service) Recipient(ctx context.Context, address string) (t Target, err 
 	if err != nil {
 		return t, ErrNotHere
 	}
-	if err := s.checkDisk(); err != nil {
-		return t, err
-	}
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		domains, err := r.DomainsNamed(a.Domain)
 		if err != nil {
@@ -57,17 +54,25 @@ func (s *Service) Recipient(ctx context.Context, address string) (t Target, err 
 		default:
 			return ErrNotHere
 		}
-		emails, bytes, err := r.ReceivedOn(d.TeamID, clock.Now())
-		if err != nil {
+		if err := s.checkDay(r, d.TeamID, clock.Now()); err != nil {
 			return err
-		}
-		if emails >= s.DailyEmails || bytes >= s.DailyBytes {
-			return ErrFull
 		}
 		t = Target{Address: address, TeamID: d.TeamID, DomainID: d.ID}
 		return nil
 	})
+	if err == nil {
+		err = s.checkDisk()
+	}
 	return t, err
+}
+
+// checkDay returns ErrFull if a team has received its share of a day.
+func (s *Service) checkDay(r *db.Reader, teamID string, day time.Time) error {
+	emails, bytes, err := r.ReceivedOn(teamID, day)
+	if err == nil && (emails >= s.DailyEmails || bytes >= s.DailyBytes) {
+		err = ErrFull
+	}
+	return err
 }
 
 // checkDisk returns ErrFull if the disk has little space left, so that mail of teams keeps its room.

@@ -5,100 +5,234 @@ import (
 	"errors"
 	"io"
 	"runtime/debug"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/emersion/go-smtp"
 
 	"mailer/app"
+	"mailer/app/kit/mailbox"
 	"mailer/app/rules/feedback"
 	"mailer/app/sending/providerevents"
+	"mailer/app/sending/receiving"
 	"mailer/web/smtp/conn"
-)
-
-// Replies. They contain no text of a peer.
-var (
-	errNoSuchPath      = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "No such return path here"}
-	errNoRelay         = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "This server takes bounces only and relays nothing"}
-	errTooManyMessages = &smtp.SMTPError{Code: 421, EnhancedCode: smtp.EnhancedCode{4, 7, 0}, Message: "Enough for one session"}
-	errNotStored       = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "Not stored, try again later"}
-	errLongLine        = &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: "A line is too long"}
-	errIncomplete      = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 4, 2}, Message: "The message broke off"}
+	"mailer/web/smtp/spool"
 )
 
 // session is the SMTP session of one connection. Its methods are called one at a time.
 type session struct {
 	server      *Server
-	conn        *conn.Conn
-	null        bool // MAIL FROM:<>
-	verified    bool // the peer named a valid return path
+	conn        *conn.LineConn
+	hello       func() string
+	from        string
+	accepted    bool // the peer named a recipient that is received
 	returnPaths []app.ReturnPath
-	messages    int
+	targets     []receiving.Target
 	refusals    int
+	taken       bool // the message was taken
 }
 
-func (s *session) Reset() { s.null, s.returnPaths = false, nil }
+// Reset drops the message that was begun, or ends the one that was taken.
+func (s *session) Reset() {
+	s.conn.EndMessageText()
+	s.conn.SetCommandTimeout(s.server.limits.greet)
+	if s.taken {
+		s.conn.Expire(s.server.limits.session)
+		s.conn.AllowMessage()
+	}
+	s.from, s.returnPaths, s.targets, s.taken = "", nil, nil, false
+}
 
+// Logout ends the session.
 func (s *session) Logout() error { return nil }
 
 // Mail accepts any sender.
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
-	if s.messages++; s.messages > s.server.limits.messages {
-		s.conn.CloseAfterReply()
-		return errTooManyMessages
+	s.Reset()
+	if len(from) > mailbox.MaxInput || !utf8.ValidString(from) || app.HasControl(from) {
+		return errSender
 	}
+	s.conn.SetCommandTimeout(s.server.limits.command)
 	s.conn.Refill()
-	s.null, s.returnPaths = from == "", nil
+	s.from = from
 	return nil
 }
 
-// Rcpt accepts own return paths only.
+// Rcpt accepts own return paths, and addresses that teams receive. A message has recipients of one kind alone.
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
-	path, ok := s.server.cfg.ProviderEvents.ReadReturnPath(to)
-	if ok {
-		if !s.verified {
-			s.verified = true
-			s.conn.Expire(s.server.limits.session)
+	if isIndirect(s.conn.Command()) {
+		return s.refuse(errNoRelay)
+	}
+	if path, ok := s.server.cfg.ProviderEvents.ReadReturnPath(to); ok {
+		if len(s.targets) > 0 {
+			return errSeparate
 		}
 		s.returnPaths = append(s.returnPaths, path)
+		s.accept()
 		return nil
-	}
-	if s.refusals++; s.refusals > s.server.limits.refusals {
-		s.conn.CloseAfterReply()
-		return errTooManyMessages
 	}
 	if app.IsReturnPath(to) {
 		s.server.cfg.ProviderEvents.NoteRefused(providerevents.SourceBounces, "a return path that is none of this server's")
-		return errNoSuchPath
+		return s.refuse(errNoSuchPath)
 	}
-	return errNoRelay
+	target, err := s.target(to)
+	switch {
+	case err == errNoRelay:
+		return s.refuse(err)
+	case err != nil:
+		s.count(err, 0)
+		return err
+	case len(s.returnPaths) > 0:
+		return errSeparate
+	}
+	if !slices.Contains(s.targets, target) {
+		s.targets = append(s.targets, target)
+	}
+	s.accept()
+	return nil
 }
 
-// Data reads the whole message, keeps its beginning, and replies after the reports in it are
-// stored.
+// isIndirect reports whether RCPT names a source route or a quoted local part, which the server above simplifies before
+// it calls Rcpt.
+func isIndirect(command string) bool {
+	_, path, _ := strings.Cut(command, ":")
+	path = strings.TrimLeft(path, " \t")
+	return strings.HasPrefix(path, "<@") || strings.HasPrefix(path, "@") || strings.ContainsAny(path, `"\`)
+}
+
+// target returns the team that receives mail for an address, or a reply.
+func (s *session) target(to string) (receiving.Target, *smtp.SMTPError) {
+	address, ok := mailbox.ParseRecipient(to)
+	if !ok || s.server.cfg.Mail == nil || strings.ContainsAny(address, "%!") { // %-hack, bang path
+		return receiving.Target{}, errNoRelay
+	}
+	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.limits.lookup)
+	defer cancel()
+	t, err := s.server.cfg.Mail.Recipient(ctx, address)
+	if err != nil {
+		answer := replyTo(err, errNotFound)
+		if answer == errNotFound {
+			s.server.cfg.Log.Error("look up a recipient of mail from outside", "err", err)
+		}
+		return t, answer
+	}
+	if !s.server.intake.open() {
+		return t, errBusy
+	}
+	return t, nil
+}
+
+// accept notes that the peer brings what the server is for.
+func (s *session) accept() {
+	if !s.accepted {
+		s.accepted = true
+		s.conn.SetSignedIn()
+		s.conn.Expire(s.server.limits.session)
+	}
+}
+
+// refuse counts a refused recipient and returns the reply.
+func (s *session) refuse(answer *smtp.SMTPError) error {
+	s.count(answer, 0)
+	s.conn.CountRefusal()
+	if s.refusals++; s.refusals > s.server.limits.refusals {
+		s.conn.CloseAfterReply()
+		return errTooManyRefused
+	}
+	return answer
+}
+
+// count counts a reply in the metrics; nil: the message was taken.
+func (s *session) count(answer *smtp.SMTPError, bytes int64) {
+	result := "stored"
+	if answer != nil {
+		result = results[answer]
+	}
+	s.server.cfg.Metrics.Received(result, 1, bytes)
+}
+
+// Data reads the whole message and replies after it, or what it reports, is stored.
 func (s *session) Data(r io.Reader) error {
 	if !s.conn.BeginMessage() {
 		return errIncomplete
 	}
 	defer s.conn.EndMessage()
+	if len(s.returnPaths) > 0 {
+		return s.bounce(r)
+	}
+	in := s.server.spool.New(s.conn.Network().String())
+	defer in.Close()
+	answer := s.mail(in, r)
+	s.count(answer, in.Size())
+	if answer != nil {
+		s.server.cfg.Log.Info("mail from outside refused", "answer", answer.Code, "why", answer.Message, "bytes", in.Size())
+		return answer
+	}
+	s.taken = true
+	s.server.cfg.Log.Info("mail received", "bytes", in.Size(), "recipients", len(s.targets))
+	return nil
+}
+
+// mail reads and stores a message for teams. It returns the reply; nil: the message is stored.
+func (s *session) mail(in *spool.Message, r io.Reader) *smtp.SMTPError {
+	delivery := receiving.Delivery{RemoteIP: s.conn.Peer(), Helo: s.peerName(), MailFrom: s.from, To: s.targets, Raw: in}
+	if _, err := io.Copy(counted{in, s.server.intake}, r); err != nil {
+		return replyToRead(err)
+	}
+	fault := in.Finish()
+	if fault == spool.ErrNUL && s.conn.BareCR() {
+		fault = spool.ErrBareCR
+	}
+	if fault != nil {
+		return fault
+	}
+	delivery.Size = in.Size()
+	if err := s.take(delivery); err != nil {
+		answer := replyTo(err, errNotStored)
+		if answer == errNotStored {
+			s.server.cfg.Log.Error("store mail from outside", "err", err)
+		}
+		return answer
+	}
+	return nil
+}
+
+var errPanic = errors.New("panic over mail from outside")
+
+// take stores a message. A panic is an error.
+func (s *session) take(in receiving.Delivery) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.server.cfg.Log.Error("panic over mail from outside", "panic", p, "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.limits.store)
+	defer cancel()
+	return s.server.cfg.Mail.Take(ctx, in)
+}
+
+// peerName returns the name of EHLO, as text that can be stored and shown.
+func (s *session) peerName() string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || mailbox.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, s.hello())
+}
+
+// bounce reads a message to return paths, keeps its beginning, and replies after the reports in it are stored.
+func (s *session) bounce(r io.Reader) error {
 	raw, err := io.ReadAll(io.LimitReader(r, feedback.MaxBounceRead))
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
 	}
 	if err != nil {
-		return replyTo(err)
+		return replyToRead(err)
 	}
 	return s.store(s.read(raw))
-}
-
-// replyTo returns the reply if a message could not be read to its end.
-func replyTo(err error) error {
-	var answer *smtp.SMTPError
-	switch {
-	case errors.As(err, &answer):
-		return answer
-	case errors.Is(err, smtp.ErrTooLongLine):
-		return errLongLine
-	}
-	return errIncomplete
 }
 
 // read returns what a message reports. A panic is caught: a bug triggered by a foreign message must
@@ -110,7 +244,7 @@ func (s *session) read(raw []byte) (found []feedback.Claim) {
 			found = nil
 		}
 	}()
-	return s.server.parse(raw, s.null)
+	return s.server.parse(raw, s.from == "")
 }
 
 func (s *session) store(claims []feedback.Claim) error {
@@ -132,5 +266,6 @@ func (s *session) store(claims []feedback.Claim) error {
 		s.conn.MarkKnown()
 		log.Info("report taken", "email", path.EmailID, "kind", claims[0].Kind, "recipients", len(claims))
 	}
+	s.taken = true
 	return nil
 }
