@@ -30,7 +30,9 @@ func (i *intake) open() bool { return i.limiter.Tokens() > 0 }
 
 // add counts bytes of a message. It reports whether more of the message may follow.
 func (i *intake) add(n int) bool {
-	i.limiter.ReserveN(time.Now(), n)
+	for ; n > 0; n -= i.limiter.Burst() {
+		i.limiter.ReserveN(time.Now(), min(n, i.limiter.Burst()))
+	}
 	return i.limiter.Tokens() > -maxDebt*float64(i.rate)
 }
 
