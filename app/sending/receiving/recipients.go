@@ -10,7 +10,7 @@ import (
 	"mailer/db"
 )
 
-// Errors of Recipient.
+// Errors of Recipient and Take.
 var (
 	// ErrNotHere: no team receives mail for the address.
 	ErrNotHere = errors.New("receiving: the address is not received here")
@@ -18,6 +18,8 @@ var (
 	ErrNotNow = errors.New("receiving: the domain of the address is not set up at present")
 	// ErrFull: the team has received its share of the day, or the disk has little space left.
 	ErrFull = errors.New("receiving: no more mail is taken at present")
+	// ErrTooLarge: the message needs more memory than the process may use.
+	ErrTooLarge = errors.New("receiving: the message is too large for the memory of this server")
 )
 
 // graceAfterEnd is how long mail for a domain is answered with a temporary error after it no longer receives.

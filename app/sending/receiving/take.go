@@ -27,10 +27,13 @@ const smallMessage = 64 << 10
 // Take stores a message for each team among its recipients and announces it. It returns nil once all of that is on
 // disk. A team that has the same message of the last day already does not get it again, so a peer that got no answer
 // can transfer it again. Take waits until ctx ends for memory, of which all messages together have a bound. Errors:
-// ErrFull, those of the store and of ctx; some of the teams may have the message then.
+// ErrFull, ErrTooLarge, those of the store and of ctx; some of the teams may have the message then.
 func (s *Service) Take(ctx context.Context, in Delivery) error {
 	if len(in.To) == 0 {
 		return errors.New("receiving: a message without recipients")
+	}
+	if in.Size > s.memory.Capacity {
+		return ErrTooLarge
 	}
 	need := min(parsedFactor*in.Size+smallMessage, s.memory.Capacity)
 	if err := s.memory.Acquire(ctx, in.To[0].TeamID, need); err != nil {

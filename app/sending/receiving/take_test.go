@@ -180,3 +180,16 @@ func TestFailureBetweenTeamsLeavesNothingHalf(t *testing.T) {
 		t.Errorf("%d and %d emails", len(one), len(two))
 	}
 }
+
+func TestMessageAboveMemoryIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.Config.Memory = 100 << 20
+	small := receiving.New(f.Services.Base, f.Services.Webhooks, f.Services.Audience, f.Config.Memory)
+	small.Check, small.DiskFree = f.service.Check, f.service.DiskFree
+	f.service = small
+	testserver.Must(t, f.deliver(text, "a@one.test"))
+	if err := f.deliver(text+strings.Repeat("x\r\n", 2<<20), "a@one.test"); !errors.Is(err, receiving.ErrTooLarge) {
+		t.Error(err)
+	}
+}

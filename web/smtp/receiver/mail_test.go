@@ -314,3 +314,28 @@ func TestTimeForCommandsAndBody(t *testing.T) {
 	c.cmd("", "421 4.4.2")
 	c.wantClosed()
 }
+
+func TestMessageAboveMemoryIsPermanentFailure(t *testing.T) {
+	w := newTestServer(t, nil)
+	w.mail.fail = receiving.ErrTooLarge
+	c := w.dial(t)
+	c.cmd("", "220 ")
+	c.cmd("EHLO peer.test", "250-")
+	c.begin()
+	c.cmd(mailText+".", "552 5.3.4 ")
+}
+
+// TestSenderAndNameAreText: what the peer says of itself can be stored and shown.
+func TestSenderAndNameAreText(t *testing.T) {
+	w := newTestServer(t, nil)
+	c := w.dial(t)
+	c.cmd("", "220 ")
+	c.cmd("EHLO a\xff\x1bb", "250-")
+	c.cmd("MAIL FROM:<a\xff@b.test>", "553 5.1.7 ")
+	c.cmd("MAIL FROM:<a\x1b@b.test>", "553 5.1.7 ")
+	c.begin()
+	c.cmd(mailText+".", "250 ")
+	if got := w.mail.calls(); len(got) != 1 || got[0].Helo != "a??b" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -41,8 +41,8 @@ type Mail interface {
 	// Recipient returns the team that receives mail for an address. Errors: receiving.ErrNotHere, ErrNotNow and
 	// ErrFull; all others are internal errors.
 	Recipient(ctx context.Context, address string) (receiving.Target, error)
-	// Take stores a message for each team among its recipients. It returns nil once the message is on disk, and the
-	// error of a peer that repeats it later is nil too. Errors: receiving.ErrFull; all others are internal errors.
+	// Take stores a message for each team among its recipients. It returns nil once the message is on disk, also for a
+	// message that the peer repeats. Errors: receiving.ErrFull and ErrTooLarge; all others are internal errors.
 	Take(ctx context.Context, in receiving.Delivery) error
 }
 

@@ -19,6 +19,7 @@ var (
 	errNoRelay        = newReply(550, 5, 7, 1, "This address does not receive mail here, and this server relays nothing")
 	errNotNow         = newReply(450, 4, 7, 1, "The domain of this address is not set up to receive mail at present, try again later")
 	errFull           = newReply(452, 4, 3, 1, "No more mail can be stored for this address at present, try again later")
+	errTooLarge       = newReply(552, 5, 3, 4, "The message is larger than this server has memory for")
 	errBusy           = newReply(452, 4, 3, 1, "Too much mail arrives at the same time, try again later")
 	errSeparate       = newReply(452, 4, 5, 3, "Send mail to this address in a transaction of its own")
 	errTooManyRefused = newReply(421, 4, 7, 0, "Too many recipients were refused")
@@ -31,7 +32,7 @@ var (
 // results are the results of mail in the metrics, by reply.
 var results = map[*smtp.SMTPError]string{
 	errNoSuchPath: "unknown", errNoRelay: "unknown", errNotNow: "not_now", errFull: "full", errBusy: "busy", errNotStored: "failed", errNotFound: "failed", errIncomplete: "incomplete",
-	smtp.ErrDataTooLarge: "malformed", spool.ErrBareCR: "malformed", spool.ErrBareLF: "malformed", spool.ErrNUL: "malformed", spool.ErrNoSpace: "full", spool.ErrInternal: "failed",
+	smtp.ErrDataTooLarge: "malformed", errTooLarge: "malformed", spool.ErrBareCR: "malformed", spool.ErrBareLF: "malformed", spool.ErrNUL: "malformed", spool.ErrNoSpace: "full", spool.ErrInternal: "failed",
 }
 
 // replyTo returns the reply to an error of Mail; other is for internal errors.
@@ -43,6 +44,8 @@ func replyTo(err error, other *smtp.SMTPError) *smtp.SMTPError {
 		return errNotNow
 	case errors.Is(err, receiving.ErrFull):
 		return errFull
+	case errors.Is(err, receiving.ErrTooLarge):
+		return errTooLarge
 	}
 	return other
 }

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/emersion/go-smtp"
@@ -36,12 +37,19 @@ type session struct {
 // Reset drops the message that was begun, or ends the one that was taken.
 func (s *session) Reset() {
 	s.conn.EndMessageText()
-	s.conn.SetCommandTimeout(s.server.limits.greet)
+	s.setTimeout(s.server.limits.greet)
 	if s.taken {
 		s.conn.Expire(s.server.limits.session)
 		s.conn.AllowMessage()
 	}
 	s.from, s.returnPaths, s.targets, s.taken = "", nil, nil, false
+}
+
+// setTimeout sets the time for each following command, at a listener of this server.
+func (s *session) setTimeout(d time.Duration) {
+	if !s.conn.Port().Bounces {
+		s.conn.SetCommandTimeout(d)
+	}
 }
 
 // Logout ends the session.
@@ -53,7 +61,7 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	if len(from) > mailbox.MaxInput || !utf8.ValidString(from) || app.HasControl(from) {
 		return errSender
 	}
-	s.conn.SetCommandTimeout(s.server.limits.command)
+	s.setTimeout(s.server.limits.command)
 	s.conn.Refill()
 	s.from = from
 	return nil
@@ -170,7 +178,7 @@ func (s *session) Data(r io.Reader) error {
 		return answer
 	}
 	s.taken = true
-	s.server.cfg.Log.Info("mail received", "bytes", in.Size(), "recipients", len(s.targets))
+	s.server.cfg.Log.Debug("mail received", "bytes", in.Size(), "recipients", len(s.targets))
 	return nil
 }
 
