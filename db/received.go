@@ -199,3 +199,17 @@ func (r *Reader) ReceivedBytes(teamID string, since time.Time) (n int64, err err
 	err = r.Row(`SELECT COALESCE(SUM(bytes), 0) FROM received_days WHERE team_id = ? AND day >= ?`, []any{teamID, since.UTC().Format(time.DateOnly)}, &n)
 	return n, err
 }
+
+// receivedPiecesPerWrite is how many pieces of received emails one step of the deletion of a team removes.
+const receivedPiecesPerWrite = 4
+
+// purgeReceivedOf deletes received emails of a team: first their pieces, some at a time.
+func (tx *Tx) purgeReceivedOf(teamID string, limit int) (more bool, err error) {
+	n, err := tx.Exec(`DELETE FROM received_pieces WHERE (received_id, n) IN (SELECT p.received_id, p.n
+		FROM received_emails AS m CROSS JOIN received_pieces AS p ON p.received_id = m.id WHERE m.team_id = ? LIMIT ?)`, teamID, min(limit, receivedPiecesPerWrite))
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	n, err = tx.Exec(`DELETE FROM received_emails WHERE team_id = ? AND id IN (SELECT o.id FROM received_emails AS o WHERE o.team_id = ? LIMIT ?)`, teamID, teamID, limit)
+	return n > 0, err
+}

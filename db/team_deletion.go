@@ -139,6 +139,11 @@ var teamPurges = []teamPurge{
 		(SELECT contact_id, address FROM former_addresses WHERE team_id = ?1 LIMIT ?2)`)},
 	{"former_envelopes", rows(`DELETE FROM former_envelopes WHERE team_id = ?1 AND (email_id, address) IN
 		(SELECT email_id, address FROM former_envelopes WHERE team_id = ?1 LIMIT ?2)`)},
+	{"received_emails", (*Tx).purgeReceivedOf},
+	{"received_days", rows(`DELETE FROM received_days WHERE team_id = ?1 AND day IN (SELECT day FROM received_days WHERE team_id = ?1 LIMIT ?2)`)},
+	{"mail_routes", rows(`DELETE FROM mail_routes WHERE team_id = ?1 AND id IN (SELECT id FROM mail_routes WHERE team_id = ?1 LIMIT ?2)`)},
+	{"forward_addresses", rows(`DELETE FROM forward_addresses WHERE team_id = ?1 AND id IN (SELECT id FROM forward_addresses WHERE team_id = ?1 LIMIT ?2)`)},
+	{"route_effects", rows(`DELETE FROM route_effects WHERE team_id = ?1 AND effect IN (SELECT effect FROM route_effects WHERE team_id = ?1 LIMIT ?2)`)},
 	{"aged", rows(`DELETE FROM aged WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
 	{"too_young", rows(`DELETE FROM too_young WHERE team_id = ?1 AND (kind, at, email_id) IN
 		(SELECT kind, at, email_id FROM too_young WHERE team_id = ?1 LIMIT ?2)`)},

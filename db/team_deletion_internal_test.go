@@ -14,7 +14,8 @@ var goesWith = map[string]string{
 	"image_pieces":        "images",
 	"automation_versions": "automations", "automation_runs": "automations", "automation_run_steps": "automations", "automation_entries": "automations", "automation_counts": "automations",
 	"automation_members": "automations",
-	"choices":            "leftovers", "members": "leftovers", "deliveries": "leftovers", "webhook_terms": "leftovers",
+	"received_contents":  "received_emails", "received_pieces": "received_emails",
+	"choices": "leftovers", "members": "leftovers", "deliveries": "leftovers", "webhook_terms": "leftovers",
 }
 
 // ofNoTeam are tables without rows of a team.
