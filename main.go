@@ -172,7 +172,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
 	cli.BytesFlag(f, &o.maxImages, "max-images", app.DefaultMaxImages, "maximum bytes of all images of a team, like 1GiB; in cloud mode the plan sets it")
-	cli.BytesFlag(f, &o.maxReceived, "max-received", receiving.DefaultDailyBytes, "maximum bytes of mail of other servers that a team receives on a day, like 1GiB")
+	cli.BytesFlag(f, &o.maxReceived, "max-received", receiving.DefaultDailyBytes, "maximum bytes that a team receives per day, like 1GiB")
 	f.StringVar(&o.disposable, "disposable-domains", "", "file of disposable domains for forms")
 	f.StringVar(&o.pagesHost, "pages-host", "", "host name for the images of all teams, without API and dashboard")
 	f.BoolVar(&o.fetchAttachments, "fetch-attachments", false, "fetch attachments that are given as a URL (path) when an email is accepted: only by https from public hosts")

@@ -90,7 +90,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.emails, "keep-emails", "0", "how long finished emails are kept, like 1y; 0: no limit")
 	flags.StringVar(&f.broadcasts, "keep-broadcasts", "0", "how long recipients of finished broadcasts are kept, like 1y; counts stay; 0: no limit")
 	flags.StringVar(&f.optIns, "keep-opt-ins", "30d", "how long opt-ins are kept, 1d to 365d")
-	flags.StringVar(&f.received, "keep-received", "30d", "how long mail of other servers is kept, like 30d; 0: no limit")
+	flags.StringVar(&f.received, "keep-received", "30d", "how long received mail is kept; 0: no limit")
 }
 
 // Check parses the flags. Errors name the flag.

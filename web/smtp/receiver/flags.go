@@ -41,7 +41,7 @@ func (f *Flags) name() string {
 
 // Bind adds the flags to those of a command.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, newFlag, "", "listen address for mail of other servers by SMTP, like :25: bounces, and mail for domains that receive (default: off)")
+	flags.StringVar(&f.listen, newFlag, "", "listen address for mail of other servers, like :25: bounces, and mail for domains that receive (default: off)")
 	flags.StringVar(&f.old, oldFlag, "", "the same as --smtp-receive")
 	_ = flags.MarkHidden(oldFlag) // it exists
 	flags.StringVar(&f.host, "bounce-host", "", "host name for the MX records of return paths (default: that of the base URL)")
