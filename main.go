@@ -38,6 +38,7 @@ import (
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/tracking"
 	"mailer/app/sending/delivery"
+	"mailer/app/sending/receiving"
 	"mailer/app/sending/signup"
 	"mailer/app/server"
 	"mailer/db"
@@ -95,6 +96,7 @@ type options struct {
 	relays, snsTopics, webhookAllow []string
 	fetchAllow                      []string
 	maxAttachments, maxImages       int64
+	maxReceived                     int64
 	fetchAttachments                bool
 	dev, devPublic, capture, dryRun bool
 	standby, migrate, dumped        bool
@@ -170,6 +172,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
 	cli.BytesFlag(f, &o.maxImages, "max-images", app.DefaultMaxImages, "maximum bytes of all images of a team, like 1GiB; in cloud mode the plan sets it")
+	cli.BytesFlag(f, &o.maxReceived, "max-received", receiving.DefaultDailyBytes, "maximum bytes that a team receives per day, like 1GiB")
 	f.StringVar(&o.disposable, "disposable-domains", "", "file of disposable domains for forms")
 	f.StringVar(&o.pagesHost, "pages-host", "", "host name for the images of all teams, without API and dashboard")
 	f.BoolVar(&o.fetchAttachments, "fetch-attachments", false, "fetch attachments that are given as a URL (path) when an email is accepted: only by https from public hosts")
@@ -421,7 +424,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetcher.FetchChanged, Disposable: disposable,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, MaxReceived: o.maxReceived, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetcher.FetchChanged, Disposable: disposable,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),
@@ -461,7 +464,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if o.migrate {
 		go o.removeOldCopies(ctx, log)
 	}
-	ended := o.listeners.Serve(listen.Handlers{API: rest.NewServer(handler), ProviderEvents: s.ProviderEvents, SMTP: smtp, Log: log})
+	ended := o.listeners.Serve(listen.Handlers{API: rest.NewServer(handler), ProviderEvents: s.ProviderEvents, Receiving: s.Receiving, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
 	s.Health.Watch()
 	if err == nil {

@@ -49,9 +49,9 @@ var layers = [][]string{
 	{""}, // main
 	{"web/listen"},
 	{"web"},
-	{"web/account", "web/audience", "web/automations", "web/receiving", "web/broadcasts", "web/dashboard", "web/emails", "web/manual", "web/mcp", "web/operator", "web/pages", "web/smtp/bounces", "web/smtp/submission"},
+	{"web/account", "web/audience", "web/automations", "web/receiving", "web/broadcasts", "web/dashboard", "web/emails", "web/manual", "web/mcp", "web/operator", "web/pages", "web/smtp/receiver", "web/smtp/submission"},
 	{"web/shapes"},
-	{"web/rest", "web/smtp/conn", "app/cli"},
+	{"web/rest", "web/smtp/conn", "web/smtp/spool", "app/cli"},
 	{"app/server"},
 	{"app/operate", "app/moving"},
 	{"app/sending"},
@@ -679,6 +679,9 @@ func commandFacts(cmd *cobra.Command) (facts []string) {
 	}
 	fields := []string{cmd.CommandPath()}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden { // the old name of another flag
+			return
+		}
 		if cmd.Name() == "serve" {
 			facts = append(facts, "--"+f.Name+" "+strings.Trim(strings.TrimSuffix(f.DefValue, "false"), "[]"))
 		} else if !slices.Contains([]string{"db", "master-key-file", "json"}, f.Name) {
@@ -797,6 +800,9 @@ func (p helpPage) undocumented(cmd *cobra.Command) (out []string) {
 		out = append(out, "mailer "+name+": "+cmd.Short)
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
 		rows, mine := p.flags, func(cell string) bool { return !strings.Contains(cell, "`") || slices.Contains(members(cell), name) }
 		if name == "serve" {
 			rows, mine = p.settings, func(string) bool { return true }

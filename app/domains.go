@@ -270,17 +270,19 @@ type Retention struct {
 	Emails     time.Duration // the whole email
 	Broadcasts time.Duration // recipients of broadcasts; their counts are kept
 	OptIns     time.Duration // opt-ins, of the server alone; 0: the default of package signup
+	Received   time.Duration // mail of other servers, of the server alone
 }
 
-// MarshalText implements encoding.TextMarshaler. The text is four durations in nanoseconds.
+// MarshalText implements encoding.TextMarshaler. The text is five durations in nanoseconds.
 func (r Retention) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%d %d %d %d", r.Content, r.Emails, r.Broadcasts, r.OptIns), nil
+	return fmt.Appendf(nil, "%d %d %d %d %d", r.Content, r.Emails, r.Broadcasts, r.OptIns, r.Received), nil
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler. A server of an earlier version wrote three durations.
+// UnmarshalText implements encoding.TextUnmarshaler. A server of an earlier version wrote three or four
+// durations.
 func (r *Retention) UnmarshalText(text []byte) error {
-	n, err := fmt.Sscan(string(text), (*int64)(&r.Content), (*int64)(&r.Emails), (*int64)(&r.Broadcasts), (*int64)(&r.OptIns))
-	if n == 3 {
+	n, err := fmt.Sscan(string(text), (*int64)(&r.Content), (*int64)(&r.Emails), (*int64)(&r.Broadcasts), (*int64)(&r.OptIns), (*int64)(&r.Received))
+	if n == 3 || n == 4 {
 		err = nil
 	}
 	return err

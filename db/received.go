@@ -153,3 +153,51 @@ func (r *Reader) DomainsNamed(name string) ([]ReceivingDomain, error) {
 		return d, err
 	}, `SELECT id, team_id, CASE WHEN status = 'verified' THEN 1 ELSE 0 END, receiving, receives, receives_at FROM domains WHERE name = ?`, name)
 }
+
+// OldReceived returns the ids and teams of received emails from before a time, oldest first, at most limit.
+func (r *Reader) OldReceived(before time.Time, limit int) ([]app.Received, error) {
+	return list(r, func(s scanner) (m app.Received, err error) {
+		err = s.Scan(&m.ID, &m.TeamID)
+		return m, err
+	}, `SELECT id, team_id FROM received_emails WHERE created_at < ? ORDER BY created_at LIMIT ?`, milli(before), limit)
+}
+
+// DeleteReceivedPieces deletes the first pieces of a message, at most limit, and reports whether there may be more.
+func (tx *Tx) DeleteReceivedPieces(id string, limit int) (more bool, err error) {
+	n, err := tx.Exec(`DELETE FROM received_pieces WHERE received_id = ? AND n IN (SELECT p.n FROM received_pieces AS p WHERE p.received_id = ? ORDER BY p.n LIMIT ?)`, id, id, limit)
+	return n == int64(limit), err
+}
+
+// OrphanedPieces looks at the messages after an id and before another, at most limit, and returns those that are in no
+// email. last is the last one that it looked at; empty: there are no more.
+func (r *Reader) OrphanedPieces(after, before string, limit int) (orphans []string, last string, err error) {
+	for range limit {
+		var id string
+		err := r.Row(`SELECT received_id FROM received_pieces WHERE received_id > ? AND received_id < ? ORDER BY received_id LIMIT 1`, []any{after, before}, &id)
+		if errors.Is(err, ErrNotFound) {
+			return orphans, "", nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		err = r.Exists(`SELECT 1 FROM received_emails WHERE id = ?`, id)
+		if errors.Is(err, ErrNotFound) {
+			orphans = append(orphans, id)
+		} else if err != nil {
+			return nil, "", err
+		}
+		after = id
+	}
+	return orphans, after, nil
+}
+
+// PurgeReceivedDays deletes what is known about the days of a team before a time.
+func (tx *Tx) PurgeReceivedDays(teamID string, before time.Time) error {
+	return tx.Write(`DELETE FROM received_days WHERE team_id = ? AND day < ?`, teamID, before.UTC().Format(time.DateOnly))
+}
+
+// ReceivedBytes returns the bytes that a team received since a day.
+func (r *Reader) ReceivedBytes(teamID string, since time.Time) (n int64, err error) {
+	err = r.Row(`SELECT COALESCE(SUM(bytes), 0) FROM received_days WHERE team_id = ? AND day >= ?`, []any{teamID, since.UTC().Format(time.DateOnly)}, &n)
+	return n, err
+}

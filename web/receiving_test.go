@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/mailauth"
 	"mailer/app/sending/receiving"
 	"mailer/app/testing/testserver"
 	"mailer/db"
@@ -28,7 +29,7 @@ const aReply = "From: Ann <Ann@Example.net>\r\nTo: Team <in@acme.test>, b@other.
 func (r *testAPI) receive(teamID, address, raw string) string {
 	r.t.Helper()
 	s := r.server.Receiving
-	s.Check = func(context.Context, receiving.AuthInput) app.ReceivedAuth {
+	s.Check = func(context.Context, mailauth.Input) app.ReceivedAuth {
 		return app.ReceivedAuth{SPF: app.AuthPass, DKIM: app.AuthNone, DMARC: app.AuthPass, FromAligned: true}
 	}
 	err := s.Take(r.t.Context(), receiving.Delivery{RemoteIP: netip.MustParseAddr("192.0.2.1"), Helo: "mx.example.net", MailFrom: "ann@example.net",

@@ -31,6 +31,7 @@ import (
 	"mailer/app/operate/settings"
 	"mailer/app/operate/stats"
 	"mailer/app/rules/dnsplan"
+	"mailer/app/rules/mailauth"
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/archive"
@@ -105,8 +106,10 @@ type Config struct {
 	// OpenDNS opens the DNS zones of domains to publish records; nil: this process can't.
 	OpenDNS dnsplan.Open
 	// DNS is the HOST:PORT that Resolver asks; empty: the authoritative servers of each name.
-	DNS       string
-	MaxImages int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
+	DNS string
+	// MaxReceived is how many bytes of mail of other servers a team receives on a day; 0: receiving.DefaultDailyBytes.
+	MaxReceived int64
+	MaxImages   int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
 	// PagesHost is the host of what all teams publish. Empty: none (for commands: that of the server).
 	PagesHost string
 	// Disposable are the domains to whose addresses forms with RejectDisposable send nothing; nil: none.
@@ -257,7 +260,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail.OnSignal = s.Automations.Signal
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
-	s.Receiving = receiving.New(b, s.Webhooks, s.Audience)
+	s.Receiving = receiving.New(b, s.Webhooks, s.Audience, cfg.Memory)
+	s.Receiving.DailyBytes = cmp.Or(cfg.MaxReceived, receiving.DefaultDailyBytes)
+	s.Receiving.DiskFree = func() (free, size int64, err error) { return engine.DiskSpace(cfg.DB.Path()) }
+	s.Receiving.Check = mailauth.New(cfg.Resolver, b.Log).Check
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
 		Announce: func(tx *db.Tx, data webhook.RelaySwitch) error {
 			return s.Webhooks.AnnounceServer(tx, webhook.RelaySwitched, data)

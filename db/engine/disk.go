@@ -45,6 +45,18 @@ func DiskFree(dir string) (int64, error) {
 	return free, nil
 }
 
+// DiskSpace returns the free bytes, for users other than root, and the size of the disk of the files that belong to a
+// database.
+func DiskSpace(database string) (free, size int64, err error) {
+	if free, err = DiskFree(Folder(database)); err != nil {
+		return 0, 0, err
+	}
+	if size, err = platform.DiskSize(Folder(database)); err != nil {
+		return 0, 0, fmt.Errorf("ask for the size of the disk of %s: %w", Folder(database), err)
+	}
+	return free, size, nil
+}
+
 // Space is what the pages of the database are used for, in bytes.
 type Space struct {
 	Tables map[string]int64 // with their indexes

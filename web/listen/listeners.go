@@ -1,5 +1,5 @@
 // Package listen holds the listeners of a server: the HTTP API, plain and over HTTPS, the redirect
-// to HTTPS, SMTP submission, bounces and metrics. It opens all of them before any is served, and
+// to HTTPS, SMTP submission, mail of other servers and metrics. It opens all of them before any is served, and
 // closes them in the order that a shutdown needs.
 //
 // Failure policy: a listener that can't be opened prevents the start, and one that fails later
@@ -21,8 +21,9 @@ import (
 	"mailer/app/kit/metrics"
 	"mailer/app/operate/certificates"
 	"mailer/app/sending/providerevents"
+	"mailer/app/sending/receiving"
 	"mailer/web/rest"
-	"mailer/web/smtp/bounces"
+	"mailer/web/smtp/receiver"
 	"mailer/web/smtp/submission"
 )
 
@@ -32,24 +33,25 @@ type Listeners struct {
 	listen       string
 	drainTimeout time.Duration
 	drainDelay   time.Duration
-	bounces      bounces.Flags
+	receiver     receiver.Flags
 	smtp         submission.Flags
 	metrics      metrics.Flags
 	tls          tlsListeners
 
-	inherited   sockets // from a service manager
-	http        net.Listener
-	api         *rest.Server
-	ended       chan error
-	stopBounces func(ctx context.Context) error
-	stopSMTP    func(ctx context.Context) error
-	stopMetrics func(ctx context.Context) error
+	inherited    sockets // from a service manager
+	http         net.Listener
+	api          *rest.Server
+	ended        chan error
+	stopReceiver func(ctx context.Context) error
+	stopSMTP     func(ctx context.Context) error
+	stopMetrics  func(ctx context.Context) error
 }
 
 // Handlers serve the connections.
 type Handlers struct {
 	API            *rest.Server
 	ProviderEvents *providerevents.Service // for bounces
+	Receiving      *receiving.Service      // for mail of other servers
 	SMTP           submission.Config       // for submission; Serve sets its Log, Bounces and TLS
 	Log            *slog.Logger
 }
@@ -61,7 +63,7 @@ const maxListeners = 16
 func (l *Listeners) Bind(f *pflag.FlagSet) {
 	f.StringVar(&l.listen, "listen", "127.0.0.1:3000", "address of the HTTP API")
 	l.tls.bind(f)
-	l.bounces.Bind(f)
+	l.receiver.Bind(f)
 	l.smtp.Bind(f)
 	l.metrics.Bind(f)
 	f.DurationVar(&l.drainDelay, "drain-delay", 0, "how long /readyz answers 503 before a stopping server closes its listeners")
@@ -73,10 +75,10 @@ func (l *Listeners) Check(dev, devPublic bool, baseURL string) error {
 	if l.drainDelay < 0 {
 		return fmt.Errorf("--drain-delay must not be negative, is %s", l.drainDelay)
 	}
-	if err := errors.Join(l.tls.check(baseURL), l.bounces.Check()); err != nil {
+	if err := errors.Join(l.tls.check(baseURL), l.receiver.Check()); err != nil {
 		return withPort(err)
 	}
-	return withPort(errors.Join(l.checkListen(dev, devPublic), l.smtp.Check(dev, l.tls.certificates.Asked(), l.bounces.Address()), l.metrics.Check()))
+	return withPort(errors.Join(l.checkListen(dev, devPublic), l.smtp.Check(dev, l.tls.certificates.Asked(), l.receiver.Address()), l.metrics.Check()))
 }
 
 // withPort explains how to write an address if only its port was given.
@@ -119,7 +121,7 @@ func (l *Listeners) Certificates() *certificates.Config { return &l.tls.certific
 func (l *Listeners) Metrics() *metrics.Metrics { return l.metrics.Metrics() }
 
 // BounceHost returns the host name for bounces, after Open; empty: none.
-func (l *Listeners) BounceHost() string { return l.bounces.Host() }
+func (l *Listeners) BounceHost() string { return l.receiver.Host() }
 
 // Address returns the address of the HTTP API, after Open.
 func (l *Listeners) Address() string { return l.http.Addr().String() }
@@ -133,14 +135,12 @@ func (l *Listeners) Open(baseURL string) (string, error) {
 	listen := l.inherited.listen
 	baseURL = cmp.Or(baseURL, "http://"+l.Address())
 	if l.smtp.TakesBounces() {
-		l.bounces.Share()
+		l.receiver.Share()
 	}
-	if err := errors.Join(l.tls.open(listen), l.bounces.Open(baseURL, listen), l.smtp.Open(listen), l.metrics.Open(listen)); err != nil {
+	if err := errors.Join(l.tls.open(listen), l.receiver.Open(baseURL, listen), l.smtp.Open(listen), l.metrics.Open(listen)); err != nil {
 		return "", err
 	}
-	if l.smtp.TakesBounces() {
-		l.tls.certificates.Add(l.bounces.Host())
-	}
+	l.tls.certificates.Add(l.receiver.Host())
 	return baseURL, l.inherited.unused()
 }
 
@@ -161,7 +161,7 @@ func (l *Listeners) Close() {
 	if l.http != nil {
 		_ = l.http.Close() // closed already if the server ran
 	}
-	l.bounces.Close()
+	l.receiver.Close()
 	l.smtp.Close()
 	l.metrics.Close()
 	l.tls.close()
@@ -175,8 +175,8 @@ func (l *Listeners) Serve(to Handlers) (ended <-chan error) {
 	go func() { l.ended <- l.api.Serve(l.http) }()
 	l.tls.serve(l.api, to.Log, l.ended)
 	l.stopMetrics = l.metrics.Serve(to.Log, l.ended)
-	l.stopBounces = l.bounces.Serve(to.Log, to.ProviderEvents, l.drainTimeout/3, l.ended)
-	to.SMTP.Log, to.SMTP.Bounces, to.SMTP.TLS = to.Log, l.bounces.Sessions(), l.tls.certificates.TLS()
+	l.stopReceiver = l.receiver.Serve(receiver.Config{ProviderEvents: to.ProviderEvents, Mail: to.Receiving, TLS: l.tls.certificates.TLS(), Dir: to.SMTP.Dir, Metrics: l.Metrics(), Log: to.Log}, l.drainTimeout/3, l.ended)
+	to.SMTP.Log, to.SMTP.Bounces, to.SMTP.TLS = to.Log, l.receiver.Sessions(), l.tls.certificates.TLS()
 	l.stopSMTP = l.smtp.Serve(to.SMTP, l.drainTimeout/3, l.ended)
 	return l.ended
 }
@@ -194,8 +194,8 @@ func (l *Listeners) StopContext() (context.Context, context.CancelFunc) {
 func (l *Listeners) Shutdown(ctx context.Context) error {
 	smtpDone := make(chan error, 1)
 	go func() {
-		err := l.stopSMTP(ctx) // before bounces, whose sessions it may run
-		smtpDone <- errors.Join(err, l.stopBounces(ctx))
+		err := l.stopSMTP(ctx) // before the receiver, whose sessions it may run
+		smtpDone <- errors.Join(err, l.stopReceiver(ctx))
 	}()
 	return errors.Join(l.api.Shutdown(ctx), l.tls.stopRedirecting(ctx), <-smtpDone)
 }

@@ -115,7 +115,7 @@ func plainAddr(a *net.TCPAddr) netip.Addr {
 func (s sockets) unused() error {
 	for i := range s {
 		if !s[i].taken {
-			return fmt.Errorf("the service manager handed over a socket at %s, named %q, and no flag is for it: give --listen-tls, --listen-http, --smtp-listen, --bounce-listen, --metrics-listen or --listen that address", s[i].listener.Addr(), s[i].name)
+			return fmt.Errorf("the service manager handed over a socket at %s, named %q, and no flag is for it: give --listen-tls, --listen-http, --smtp-listen, --smtp-receive, --metrics-listen or --listen that address", s[i].listener.Addr(), s[i].name)
 		}
 	}
 	return nil

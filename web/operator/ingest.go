@@ -33,7 +33,7 @@ type IngestRoute struct {
 	Authentication string       `json:"authentication" enum:"sns,url,password,signature,none" doc:"How reports are authenticated besides the secret in the URL: sns has no secret but a signature of Amazon; url nothing; password the Authorization header, as Basic with the user mailer or as Bearer; signature one by a key of the provider; none is the listener"`
 	Password       *string      `json:"password" doc:"Of password, if it is not part of the address"`
 	Address        *string      `json:"address" doc:"URL to configure at the provider; its last part is a secret, except for ses. For bounces: the host name for the MX record. null: the listener is off"`
-	Open           bool         `json:"open" doc:"Whether reports are accepted: ses needs --sns-topic, bounces --bounce-listen, signature the key (mailer ingest key)"`
+	Open           bool         `json:"open" doc:"Whether reports are accepted: ses needs --sns-topic, bounces --smtp-receive, signature the key (mailer ingest key)"`
 	LastSeenAt     *string      `json:"last_seen_at" format:"date-time" doc:"Time of the last accepted report; null: never"`
 	LastRefusedAt  *string      `json:"last_refused_at" format:"date-time" doc:"When something was refused there last; null: never"`
 	LastRefused    *string      `json:"last_refused" doc:"Why, in words"`

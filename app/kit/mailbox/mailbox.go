@@ -276,6 +276,20 @@ func splitAddrSpec(spec string) (local, domain string, err error) {
 	return local, domain, nil
 }
 
+// ParseRecipient parses the address of an SMTP RCPT command: user@host without a name, whose domain is returned in
+// lower-case A-labels. It refuses address literals, quoted local parts and trailing dots.
+func ParseRecipient(to string) (address string, ok bool) {
+	at := strings.LastIndexByte(to, '@')
+	if at < 0 || len(to) > MaxInput {
+		return "", false
+	}
+	domain, err := ParseDomain(to[at+1:])
+	if err != nil || CheckLocal(to[:at]) != nil || at+1+len(domain) > MaxLength {
+		return "", false
+	}
+	return to[:at+1] + domain, true
+}
+
 // CheckLocal checks that a local part is a dot-atom (RFC 5322 3.2.3), or beyond ASCII printable
 // characters in normal form C (RFC 6532 3.1).
 func CheckLocal(local string) error {

@@ -15,6 +15,8 @@ const (
 	nameCodes     = "mailer_http_requests_total"
 	nameAttempts  = "mailer_webhook_attempts_total"
 	nameOptIns    = "mailer_opt_ins_total"
+	nameReceived  = "mailer_received_emails_total"
+	nameReceivedB = "mailer_received_bytes_total"
 	nameCommits   = "mailer_commit_seconds"
 	nameDB        = "mailer_db_bytes"
 	nameWAL       = "mailer_wal_bytes"
@@ -44,6 +46,8 @@ func Families() []Family {
 		{nameCodes, "counter", "Answered requests to the HTTP API, by the class of their status: 2xx, 3xx, 4xx or 5xx."},
 		{nameAttempts, "counter", "Attempts to tell a webhook something, by result: success or failed."},
 		{nameOptIns, "counter", "Opt-ins, by result: requested, stopped (not stored, above the limits of a form), sent (a confirmation), confirmed, refused or expired."},
+		{nameReceived, "counter", "Mail of other servers, by result: stored, or refused because of unknown (the recipient), not_now (its domain is not set up), full, busy, malformed, incomplete or failed."},
+		{nameReceivedB, "counter", "Bytes of mail of other servers that was stored."},
 		{nameCommits, "histogram", "Time of a commit, from the first statement of its group to its being on disk."},
 		{nameDB, "gauge", "Size of the database's file."},
 		{nameWAL, "gauge", "Size of the database's write-ahead log."},

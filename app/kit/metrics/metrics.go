@@ -37,6 +37,8 @@ type Metrics struct {
 	commits, requests, sends *vm.PrometheusHistogram
 	results, attempts, codes *vm.Set // one series for each set of labels
 	switches, optIns         *vm.Set
+	received                 *vm.Set
+	receivedBytes            *vm.Counter
 	counted                  []counted
 	watch                    watch
 }
@@ -73,6 +75,10 @@ func New() *Metrics {
 	m.optIns = set(nameOptIns)
 	for _, result := range OptInResults() {
 		m.OptIns(result, 0)
+	}
+	m.received, m.receivedBytes = set(nameReceived), set(nameReceivedB).NewCounter(nameReceivedB)
+	for _, result := range ReceivedResults() {
+		m.Received(result, 0, 0)
 	}
 	m.commits = set(nameCommits).NewPrometheusHistogramExt(nameCommits, commitBounds)
 	return m
@@ -153,6 +159,22 @@ func OptInResults() []string {
 func (m *Metrics) OptIns(result string, n int) {
 	if m != nil {
 		m.optIns.GetOrCreateCounter(series(nameOptIns, "result", result)).Add(n)
+	}
+}
+
+// ReceivedResults returns the results of mail of other servers that are counted.
+func ReceivedResults() []string {
+	return []string{"stored", "unknown", "not_now", "full", "busy", "malformed", "incomplete", "failed"}
+}
+
+// Received counts n emails of other servers with a result, one of ReceivedResults, and the bytes of those stored.
+func (m *Metrics) Received(result string, n int, bytes int64) {
+	if m == nil {
+		return
+	}
+	m.received.GetOrCreateCounter(series(nameReceived, "result", result)).Add(n)
+	if result == "stored" {
+		m.receivedBytes.Add(int(bytes))
 	}
 }
 

@@ -31,6 +31,15 @@ func FreeSpace(path string) (int64, error) {
 	return int64(disk.Bavail) * int64(disk.Bsize), nil
 }
 
+// DiskSize returns the size in bytes of the disk of a path.
+func DiskSize(path string) (int64, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(path, &disk); err != nil {
+		return 0, err
+	}
+	return int64(disk.Blocks) * int64(disk.Bsize), nil
+}
+
 // MaxOpenFiles returns the number of files that the process may open. Go raises the soft limit to
 // the hard one.
 func MaxOpenFiles() (uint64, error) {

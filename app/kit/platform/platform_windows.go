@@ -37,6 +37,19 @@ func FreeSpace(path string) (int64, error) {
 	return int64(min(free, math.MaxInt64)), nil
 }
 
+// DiskSize returns the size in bytes of the disk of a path.
+func DiskSize(path string) (int64, error) {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return 0, err
+	}
+	var size uint64
+	if err := windows.GetDiskFreeSpaceEx(name, nil, &size, nil); err != nil {
+		return 0, err
+	}
+	return int64(min(size, math.MaxInt64)), nil
+}
+
 // MaxOpenFiles returns the number of files that the process may open, which Windows does not limit.
 func MaxOpenFiles() (uint64, error) { return math.MaxInt64, nil }
 

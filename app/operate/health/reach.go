@@ -132,7 +132,7 @@ func (s *Service) checkBounces(ctx context.Context) []Check {
 	host := s.Settings.BounceHost
 	switch {
 	case host == "":
-		return []Check{good(name, "not configured (--bounce-listen)")}
+		return []Check{good(name, "not configured (--smtp-receive)")}
 	case !s.target.Running:
 		return []Check{good(name, "%s; not checked, because no server is running", host)}
 	case app.BounceMX(host) == "":

@@ -115,7 +115,7 @@ var Sentences = []Sentence{
 	{ID: "bounce_dns", Severity: Error, Title: "Bounces do not arrive",
 		What: "Bounces don't arrive: {error}.", Fix: "Add an A or AAAA record for {host} with this server's public address."},
 	{ID: "bounce_down", Severity: Error, Title: "Bounces do not arrive",
-		What: "{host} ({at}) does not answer as a mail server: {error}.", Fix: "Open port 25 in the firewalls of this server and of your hosting provider, and start mailer serve with --bounce-listen :25."},
+		What: "{host} ({at}) does not answer as a mail server: {error}.", Fix: "Open port 25 in the firewalls of this server and of your hosting provider, and start mailer serve with --smtp-receive :25."},
 	{ID: "bounce_other", Severity: Error, Title: "Bounces do not arrive",
 		What: "Another server answers at {host} ({at}): {said}", Fix: "Point the DNS address record of {host} to this server, and let no other program listen on port 25."},
 	{ID: "check_failed", Severity: Warning, Title: "A check could not be made",

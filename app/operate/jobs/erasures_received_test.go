@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/rules/mailauth"
 	"mailer/app/sending/receiving"
 	"mailer/app/testing/testserver"
 )
@@ -18,7 +19,7 @@ func TestErasureDeletesReceivedMail(t *testing.T) {
 	w.Start()
 	other := w.AddTeam("other", "other.example")
 	s := w.Services.Receiving
-	s.Check = func(context.Context, receiving.AuthInput) app.ReceivedAuth { return app.ReceivedAuth{} }
+	s.Check = func(context.Context, mailauth.Input) app.ReceivedAuth { return app.ReceivedAuth{} }
 	take := func(teamID, from, to, cc, text string) {
 		t.Helper()
 		raw := fmt.Sprintf("From: Vic <%s>\r\nTo: <%s>\r\nCc: <%s>\r\nSubject: %s\r\n\r\n%s\r\n", from, to, cc, strings.Repeat("x", 3), text)

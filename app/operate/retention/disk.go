@@ -50,6 +50,7 @@ const (
 	partRecipients
 	partContacts
 	partImages
+	partReceived
 	parts
 )
 
@@ -59,6 +60,7 @@ var partOf = map[string]int{
 	"emails": partEmails, "recipients": partEmails, "events": partEmails, "provider_ids": partEmails,
 	"broadcast_recipients": partRecipients, "broadcast_clicks": partRecipients,
 	"images": partImages, "image_pieces": partImages,
+	"received_emails": partReceived, "received_contents": partReceived, "received_pieces": partReceived,
 	"contacts": partContacts, "members": partContacts, "choices": partContacts,
 	"automation_runs": partContacts, "automation_run_steps": partContacts, "automation_entries": partContacts, "automation_members": partContacts, "automation_signals": partContacts,
 }
@@ -185,7 +187,7 @@ func spanOf(r *db.Reader, teamID string, kind db.AgedKind, kept time.Duration) (
 // sample sets the weights of a team.
 func (s *Service) sample(ctx context.Context, t *DiskTeam, picked []string) error {
 	var sum int64
-	var recipients, contacts int64
+	var recipients, contacts, received int64
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		sum = 0
 		for _, id := range picked {
@@ -198,13 +200,20 @@ func (s *Service) sample(ctx context.Context, t *DiskTeam, picked []string) erro
 		if t.Images, err = r.ImageBytes(t.ID); err != nil {
 			return err
 		}
+		var since time.Time // of mail that is kept
+		if kept := s.Settings.Rules().Keep.Received; kept > 0 {
+			since = clock.Now().Add(-kept)
+		}
+		if received, err = r.ReceivedBytes(t.ID, since); err != nil {
+			return err
+		}
 		recipients, contacts, err = r.TeamRows(t.ID)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	t.weights = [parts]float64{partEmails: float64(t.Emails), partRecipients: float64(recipients), partContacts: float64(contacts), partImages: float64(t.Images)}
+	t.weights = [parts]float64{partEmails: float64(t.Emails), partRecipients: float64(recipients), partContacts: float64(contacts), partImages: float64(t.Images), partReceived: float64(received)}
 	if len(picked) > 0 {
 		mean := float64(sum) / float64(len(picked))
 		t.weights[partContent] = mean * float64(t.Emails)

@@ -80,6 +80,7 @@ func FormatRetention(kept time.Duration) string {
 // Flags are the flags of the retention of finished mail.
 type Flags struct {
 	content, emails, broadcasts, optIns string
+	received                            string
 	retention                           app.Retention
 }
 
@@ -89,6 +90,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.emails, "keep-emails", "0", "how long finished emails are kept, like 1y; 0: no limit")
 	flags.StringVar(&f.broadcasts, "keep-broadcasts", "0", "how long recipients of finished broadcasts are kept, like 1y; counts stay; 0: no limit")
 	flags.StringVar(&f.optIns, "keep-opt-ins", "30d", "how long opt-ins are kept, 1d to 365d")
+	flags.StringVar(&f.received, "keep-received", "30d", "how long received mail is kept; 0: no limit")
 }
 
 // Check parses the flags. Errors name the flag.
@@ -97,7 +99,7 @@ func (f *Flags) Check() error {
 	for _, flag := range []struct {
 		name, text string
 		to         *time.Duration
-	}{{"keep-content", f.content, &f.retention.Content}, {"keep-emails", f.emails, &f.retention.Emails}, {"keep-broadcasts", f.broadcasts, &f.retention.Broadcasts}, {"keep-opt-ins", f.optIns, &f.retention.OptIns}} {
+	}{{"keep-content", f.content, &f.retention.Content}, {"keep-emails", f.emails, &f.retention.Emails}, {"keep-broadcasts", f.broadcasts, &f.retention.Broadcasts}, {"keep-opt-ins", f.optIns, &f.retention.OptIns}, {"keep-received", f.received, &f.retention.Received}} {
 		kept, err := ParseRetention(flag.text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", flag.name, err))

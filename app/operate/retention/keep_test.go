@@ -41,7 +41,7 @@ func TestInvalidFlagsAreNamed(t *testing.T) {
 	if err := set.Set("keep-emails", "1y"); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Check(); err != nil || f.Retention() != (app.Retention{Content: 30 * day, Emails: 365 * day, OptIns: 30 * day}) {
+	if err := f.Check(); err != nil || f.Retention() != (app.Retention{Content: 30 * day, Emails: 365 * day, OptIns: 30 * day, Received: 30 * day}) {
 		t.Errorf("%+v, %v", f.Retention(), err)
 	}
 	text, err := f.Retention().MarshalText()

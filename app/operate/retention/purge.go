@@ -40,7 +40,8 @@ func (s *Service) PurgeRecords(ctx context.Context) error {
 		pieces("settled doubts", DoubtRetention, (*db.Tx).PurgeDoubts),
 		pieces("old troubles of relays", RecordRetention, (*db.Tx).PurgeTroubles),
 		pieces("old entries of the audit log", RecordRetention, (*db.Tx).PurgeAudit),
-		s.purgeDays(ctx))
+		s.purgeDays(ctx),
+		s.PurgeReceived(ctx))
 }
 
 // runsPerPurge is how many runs one Write deletes: each has a row for every step that it reached.
@@ -65,6 +66,9 @@ func (s *Service) purgeDays(ctx context.Context) error {
 	}
 	for _, t := range teams {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+			if err := tx.PurgeReceivedDays(t.TeamID, tx.Now.Add(-RecordRetention)); err != nil {
+				return err
+			}
 			return tx.PurgeDays(t.TeamID, tx.Now.Add(-RecordRetention).Unix()/int64(day/time.Second))
 		})
 		if err != nil {

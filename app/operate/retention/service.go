@@ -13,7 +13,8 @@ import (
 // Service deletes expired mail.
 type Service struct {
 	*base.Base
-	pace pace
+	pace      pace
+	orphansAt time.Time // when pieces of received mail without an email were last looked for
 }
 
 // New returns the service.

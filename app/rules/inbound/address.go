@@ -20,6 +20,8 @@ func (m *Message) readFrom(decode func(string) string) {
 		for _, a := range splitAddresses(value) {
 			if text := a.shown(decode); text != "" && len(list) < maxAddresses {
 				list, shown = append(list, a), append(shown, text)
+				email := a.email()
+				m.FromDomains = append(m.FromDomains, email[strings.LastIndexByte(email, '@')+1:])
 			}
 		}
 	}

@@ -32,12 +32,14 @@ type Message struct {
 
 	From      string // all mailboxes of the From fields; empty: none
 	FromEmail string // address in lower case with A-labels; empty: unreadable, several or none
-	Sender    string
-	To        []string
-	Cc        []string
-	Bcc       []string
-	ReplyTo   []string
-	Subject   string // at most app.MaxSubject bytes
+	// FromDomains are the domains of all mailboxes in From, in A-labels; an empty one is unreadable.
+	FromDomains []string
+	Sender      string
+	To          []string
+	Cc          []string
+	Bcc         []string
+	ReplyTo     []string
+	Subject     string // at most app.MaxSubject bytes
 
 	MessageID  string   // with angle brackets; empty: none
 	InReplyTo  []string // without angle brackets, at most 100

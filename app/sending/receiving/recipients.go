@@ -10,7 +10,7 @@ import (
 	"mailer/db"
 )
 
-// Errors of Recipient.
+// Errors of Recipient and Take.
 var (
 	// ErrNotHere: no team receives mail for the address.
 	ErrNotHere = errors.New("receiving: the address is not received here")
@@ -18,6 +18,8 @@ var (
 	ErrNotNow = errors.New("receiving: the domain of the address is not set up at present")
 	// ErrFull: the team has received its share of the day, or the disk has little space left.
 	ErrFull = errors.New("receiving: no more mail is taken at present")
+	// ErrTooLarge: the message needs more memory than the process may use.
+	ErrTooLarge = errors.New("receiving: the message is too large for the memory of this server")
 )
 
 // graceAfterEnd is how long mail for a domain is answered with a temporary error after it no longer receives.
@@ -30,9 +32,6 @@ func (s *Service) Recipient(ctx context.Context, address string) (t Target, err 
 	a, err := app.ParseAddress(address)
 	if err != nil {
 		return t, ErrNotHere
-	}
-	if err := s.checkDisk(); err != nil {
-		return t, err
 	}
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		domains, err := r.DomainsNamed(a.Domain)
@@ -57,17 +56,25 @@ func (s *Service) Recipient(ctx context.Context, address string) (t Target, err 
 		default:
 			return ErrNotHere
 		}
-		emails, bytes, err := r.ReceivedOn(d.TeamID, clock.Now())
-		if err != nil {
+		if err := s.checkDay(r, d.TeamID, clock.Now()); err != nil {
 			return err
-		}
-		if emails >= s.DailyEmails || bytes >= s.DailyBytes {
-			return ErrFull
 		}
 		t = Target{Address: address, TeamID: d.TeamID, DomainID: d.ID}
 		return nil
 	})
+	if err == nil {
+		err = s.checkDisk()
+	}
 	return t, err
+}
+
+// checkDay returns ErrFull if a team has received its share of a day.
+func (s *Service) checkDay(r *db.Reader, teamID string, day time.Time) error {
+	emails, bytes, err := r.ReceivedOn(teamID, day)
+	if err == nil && (emails >= s.DailyEmails || bytes >= s.DailyBytes) {
+		err = ErrFull
+	}
+	return err
 }
 
 // checkDisk returns ErrFull if the disk has little space left, so that mail of teams keeps its room.

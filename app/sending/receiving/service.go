@@ -13,6 +13,9 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/fair"
+	"mailer/app/kit/membudget"
+	"mailer/app/rules/mailauth"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/webhooks"
 )
@@ -24,11 +27,13 @@ type Service struct {
 	audience *audience.Service
 
 	// Check says who vouches for a message. Set before use.
-	Check func(ctx context.Context, in AuthInput) app.ReceivedAuth
+	Check func(ctx context.Context, in mailauth.Input) app.ReceivedAuth
 	// DiskFree returns the free bytes of the disk of the database, and its size. Set before use.
 	DiskFree func() (free, size int64, err error)
 	// DailyBytes is how many bytes a team may receive on a day; DailyEmails is how many emails.
 	DailyBytes, DailyEmails int64
+
+	memory *fair.Semaphore[string] // of messages that are parsed, by team
 }
 
 // The limits of a team on a day, unless the operator sets others.
@@ -37,23 +42,23 @@ const (
 	DefaultDailyEmails = 10_000
 )
 
+// memoryBytes is the memory of all messages that are parsed at the same time, if the process has no limit.
+// parsedFactor is how many bytes a byte of a message needs then: the message, its decoded parts, and its text.
+const (
+	memoryBytes  = 256 << 20
+	parsedFactor = 3
+)
+
 // The free space of a disk under which nothing is received: both conditions must hold.
 const (
 	minFreeBytes = 10 << 30
 	minFreePart  = 10 // one in so many
 )
 
-// AuthInput is what a message is authenticated by.
-type AuthInput struct {
-	Raw      []byte
-	RemoteIP netip.Addr
-	Helo     string
-	MailFrom string // empty: the null sender
-}
-
-// New makes the service.
-func New(b *base.Base, events *webhooks.Service, audience *audience.Service) *Service {
-	return &Service{Base: b, events: events, audience: audience, DailyBytes: DefaultDailyBytes, DailyEmails: DefaultDailyEmails}
+// New makes the service. limit is the memory limit of the process in bytes; 0: none.
+func New(b *base.Base, events *webhooks.Service, audience *audience.Service, limit int64) *Service {
+	memory := fair.New(fair.Config[string]{Capacity: membudget.Scale(limit, memoryBytes)})
+	return &Service{memory: memory, Base: b, events: events, audience: audience, DailyBytes: DefaultDailyBytes, DailyEmails: DefaultDailyEmails}
 }
 
 // Delivery is a message as a peer transferred it.

@@ -3,6 +3,7 @@ package receiving
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/app/rules/inbound"
+	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
 	"mailer/db"
 )
@@ -25,14 +27,26 @@ const smallMessage = 64 << 10
 
 // Take stores a message for each team among its recipients and announces it. It returns nil once all of that is on
 // disk. A team that has the same message of the last day already does not get it again, so a peer that got no answer
-// can transfer it again.
+// can transfer it again. Take waits until ctx ends for memory, of which all messages together have a bound. Errors:
+// ErrFull, ErrTooLarge, those of the store and of ctx; some of the teams may have the message then.
 func (s *Service) Take(ctx context.Context, in Delivery) error {
+	if len(in.To) == 0 {
+		return errors.New("receiving: a message without recipients")
+	}
+	if in.Size > s.memory.Capacity {
+		return ErrTooLarge
+	}
+	need := min(parsedFactor*in.Size+smallMessage, s.memory.Capacity)
+	if err := s.memory.Acquire(ctx, in.To[0].TeamID, need); err != nil {
+		return fmt.Errorf("wait for memory for a received message: %w", err)
+	}
+	defer s.memory.Release(in.To[0].TeamID, need)
 	raw := make([]byte, in.Size)
 	if _, err := io.ReadFull(io.NewSectionReader(in.Raw, 0, in.Size), raw); err != nil {
 		return fmt.Errorf("read a received message: %w", err)
 	}
 	m := inbound.Parse(raw)
-	auth := s.Check(ctx, AuthInput{Raw: raw, RemoteIP: in.RemoteIP, Helo: in.Helo, MailFrom: in.MailFrom})
+	auth := s.Check(ctx, mailauth.Input{Raw: raw, Remote: in.RemoteIP, Helo: in.Helo, MailFrom: in.MailFrom, FromDomains: m.FromDomains})
 	content := sha256.Sum256(raw)
 	for len(in.To) > 0 {
 		teamID := in.To[0].TeamID
@@ -69,6 +83,7 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 	if dup, err := db.Get(ctx, s.DB, seen); err != nil || dup {
 		return base.Unavailable(err)
 	}
+	sender, hash := s.sender(e)
 	small := in.Size <= smallMessage
 	if !small {
 		if err := s.storePieces(ctx, e.ID, raw); err != nil {
@@ -79,13 +94,16 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		if dup, err := seen(&tx.Reader); err != nil || dup {
 			return err // another connection stored it meanwhile: the pieces are left for the sweep
 		}
+		if err := s.checkDay(&tx.Reader, e.TeamID, tx.Now); err != nil {
+			return err
+		}
 		e.CreatedAt = tx.Now
 		if small {
 			if err := tx.InsertReceivedPiece(e.ID, 0, raw); err != nil {
 				return err
 			}
 		}
-		if err := s.relate(tx, e, m); err != nil {
+		if err := relate(tx, e, m, sender, hash); err != nil {
 			return err
 		}
 		if err := tx.InsertReceived(e, digest); err != nil {
@@ -93,6 +111,9 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		}
 		return s.events.Announce(tx, e.TeamID, webhook.EmailReceived, func() (any, error) { return webhook.ReceivedDataOf(e), nil })
 	})
+	if errors.Is(err, ErrFull) {
+		return err
+	}
 	return base.Unavailable(err)
 }
 
@@ -134,19 +155,23 @@ func digestOf(recipients []string, messageID string, content []byte) []byte {
 	return h.Sum(nil)
 }
 
+// sender returns the address of the From and its hash; empty: it has none that can be read.
+func (s *Service) sender(e *app.Received) (from app.Address, hash app.AddressHash) {
+	from, err := app.ParseAddress(e.FromEmail)
+	if err != nil {
+		return app.Address{}, hash
+	}
+	return from, s.Sealer.AddressHash(e.TeamID, from.Key())
+}
+
 // relate finds the contact of the sender, and the email that a message answers.
-func (s *Service) relate(tx *db.Tx, e *app.Received, m *inbound.Message) error {
-	var from app.Address
-	if e.FromEmail != "" {
-		a, err := app.ParseAddress(e.FromEmail)
-		if err == nil {
-			from = a
-			c, err := tx.ContactByAddress(e.TeamID, s.Sealer.AddressHash(e.TeamID, a.Key()))
-			if base.IgnoreNotFound(err) != nil {
-				return err
-			}
-			e.ContactID = c.ID
+func relate(tx *db.Tx, e *app.Received, m *inbound.Message, from app.Address, hash app.AddressHash) error {
+	if from.Domain != "" {
+		c, err := tx.ContactByAddress(e.TeamID, hash)
+		if base.IgnoreNotFound(err) != nil {
+			return err
 		}
+		e.ContactID = c.ID
 	}
 	for _, ref := range slices.Backward(append(slices.Clone(m.References), m.InReplyTo...)) {
 		id, _ := app.CutEmailMessageID(ref)

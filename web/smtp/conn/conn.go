@@ -129,6 +129,16 @@ func (c *Conn) MarkKnown() {
 	c.limiter.markKnown(c.from)
 }
 
+// CountRefusal counts a refused recipient against the connection's address.
+func (c *Conn) CountRefusal() {
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	c.limiter.countRefusal(c.from)
+}
+
+// Network returns the network that the connection is counted for.
+func (c *Conn) Network() netip.Prefix { return c.from }
+
 // Refill allows the bytes of another message.
 func (c *Conn) Refill() { c.left = c.limits.SessionBytes }
 

@@ -27,6 +27,10 @@ type Limits struct {
 	SessionBytes      int64         // bytes from the beginning of one message to the next
 	Idle              time.Duration // of one read or write
 	MaxAge            time.Duration // of a connection that has not signed in; 0: unlimited
+	// Refusals is how many refused recipients an address may name within RefusalsWithin. Then its
+	// connections are refused for RefusedFor. 0: unlimited.
+	Refusals                   int
+	RefusalsWithin, RefusedFor time.Duration
 }
 
 // knownFor is how long an address counts as signed in recently; maxKnown is the number of addresses
@@ -44,13 +48,14 @@ type Limiter struct {
 	listeners []net.Listener
 	open      *fair.Connections[*Conn]
 	known     map[netip.Prefix]time.Time // time of the last sign-in
+	refused   map[netip.Prefix]*refusals
 	draining  bool
 	done      sync.Cond // a message ended
 }
 
 // NewLimiter makes a limiter without listeners.
 func NewLimiter(l Limits) *Limiter {
-	lim := &Limiter{limits: l, open: fair.NewConnections(false, (*Conn).idle), known: map[netip.Prefix]time.Time{}}
+	lim := &Limiter{limits: l, open: fair.NewConnections(false, (*Conn).idle), known: map[netip.Prefix]time.Time{}, refused: map[netip.Prefix]*refusals{}}
 	lim.done.L = &lim.mu
 	return lim
 }
@@ -109,7 +114,7 @@ func (lim *Limiter) admit(raw net.Conn) *Conn {
 	c.Expire(lim.limits.MaxAge)
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
-	if lim.draining {
+	if lim.draining || lim.isRefused(c.from) {
 		return nil
 	}
 	limit := lim.limits.Conns
@@ -135,6 +140,51 @@ func (lim *Limiter) markKnown(from netip.Prefix) {
 		}
 	}
 	lim.known[from] = clock.Now()
+}
+
+// refusals counts the refused recipients of an address.
+type refusals struct {
+	count int
+	since time.Time // of the first one that counts
+	until time.Time // its connections are refused; zero: they are not
+}
+
+// expired reports whether the refusals count no longer.
+func (r *refusals) expired(lim *Limiter) bool {
+	if !r.until.IsZero() {
+		return !clock.Now().Before(r.until)
+	}
+	return clock.Since(r.since) >= lim.limits.RefusalsWithin
+}
+
+// isRefused reports whether connections of an address are refused at present.
+func (lim *Limiter) isRefused(from netip.Prefix) bool {
+	r := lim.refused[from]
+	return r != nil && !r.until.IsZero() && !r.expired(lim)
+}
+
+// countRefusal counts a refused recipient of an address.
+func (lim *Limiter) countRefusal(from netip.Prefix) {
+	if lim.limits.Refusals == 0 {
+		return
+	}
+	r := lim.refused[from]
+	if r == nil || r.expired(lim) {
+		if r == nil && len(lim.refused) >= maxKnown {
+			maps.DeleteFunc(lim.refused, func(_ netip.Prefix, r *refusals) bool { return r.expired(lim) })
+		}
+		for other := range lim.refused {
+			if len(lim.refused) < maxKnown {
+				break
+			}
+			delete(lim.refused, other) // any: the map must not grow
+		}
+		r = &refusals{since: clock.Now()}
+		lim.refused[from] = r
+	}
+	if r.count++; r.count >= lim.limits.Refusals && r.until.IsZero() {
+		r.until = clock.Now().Add(lim.limits.RefusedFor)
+	}
 }
 
 // network returns the network that the connections of an address are counted for.

@@ -127,3 +127,51 @@ func TestKnownAddressesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestAddressWithManyRefusals: connections of an address with many refused recipients within an hour are refused for ten
+// minutes; others, and fewer refusals, change nothing.
+func TestAddressWithManyRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim := NewLimiter(Limits{Conns: 9, PerAddress: 9, Idle: time.Hour, SessionBytes: 1, Refusals: 3, RefusalsWithin: time.Hour, RefusedFor: 10 * time.Minute})
+		refuse := func(from string, n int) {
+			t.Helper()
+			c, _ := admitFrom(lim, from)
+			if c == nil {
+				t.Fatalf("%s is refused", from)
+			}
+			for range n {
+				c.CountRefusal()
+			}
+			_ = c.Close()
+		}
+		refuse("192.0.2.1", 2)
+		time.Sleep(time.Hour)
+		refuse("192.0.2.1", 2) // the first two don't count any more
+		refuse("192.0.2.1", 1)
+		if c, _ := admitFrom(lim, "192.0.2.1"); c != nil {
+			t.Error("an address with three refusals connects")
+		}
+		refuse("192.0.2.2", 1)
+		time.Sleep(10*time.Minute - time.Second)
+		if c, _ := admitFrom(lim, "192.0.2.1"); c != nil {
+			t.Error("it connects too early")
+		}
+		time.Sleep(time.Second)
+		refuse("192.0.2.1", 2)
+		refuse("192.0.2.1", 0) // it begins anew
+		lim.CloseAll()
+	})
+}
+
+// TestRefusalsAreBounded: the table of refusals does not grow without limit.
+func TestRefusalsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim := NewLimiter(Limits{Refusals: 2, RefusalsWithin: time.Hour, RefusedFor: time.Minute})
+		for n := range maxKnown + 10 {
+			lim.countRefusal(network(&net.TCPAddr{IP: net.IPv4(10, byte(n>>16), byte(n>>8), byte(n))}))
+		}
+		if len(lim.refused) != maxKnown {
+			t.Errorf("%d are counted", len(lim.refused))
+		}
+	})
+}

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"mailer/web/smtp/conn"
+	"mailer/web/smtp/spool"
 )
 
 // devAddress is the default address of `serve --dev`.
@@ -28,7 +31,7 @@ type Flags struct {
 // listen is an address of Flags.
 type listen struct {
 	address  string
-	port     Port
+	port     conn.Port
 	listener net.Listener // nil: not open
 	implicit bool         // not configured: the server also starts without it
 	err      error        // why it could not be opened then
@@ -104,7 +107,7 @@ func (l *listen) check(secure bool, bounces string) error {
 	}
 	l.port.Bounces = bounces != "" && sameAddress(bounces, at)
 	if l.port.Bounces && l.port.TLS {
-		return errors.New("--bounce-listen can't share an address with an --smtp-listen that speaks TLS from the start: other servers bring bounces in the clear, or by STARTTLS")
+		return errors.New("--smtp-receive can't share an address with an --smtp-listen that speaks TLS from the start: other servers bring mail in the clear, or by STARTTLS")
 	}
 	return nil
 }
@@ -173,14 +176,14 @@ func (f *Flags) Serve(cfg Config, grace time.Duration, ended chan<- error) (stop
 	if len(f.listen) == 0 {
 		return func(context.Context) error { return nil }
 	}
-	sweep(cfg.Dir)
+	spool.Sweep(cfg.Dir)
 	server := New(cfg)
 	for _, l := range f.listen {
 		if l.listener == nil {
 			cfg.Log.Warn("no mail is taken by SMTP; give --smtp-listen another address, or none", "err", l.err)
 			continue
 		}
-		cfg.Log.Info("listening for mail by SMTP", "address", l.listener.Addr().String(), "tls", l.port.logValue(cfg.TLS != nil), "bounces", l.port.Bounces)
+		cfg.Log.Info("listening for mail by SMTP", "address", l.listener.Addr().String(), "tls", tlsOf(l.port, cfg.TLS != nil), "bounces", l.port.Bounces)
 		go func() {
 			if err := server.Serve(l.listener, l.port); err != nil {
 				ended <- fmt.Errorf("listen for mail by SMTP: %w", err)
@@ -194,8 +197,8 @@ func (f *Flags) Serve(cfg Config, grace time.Duration, ended chan<- error) (stop
 	}
 }
 
-// logValue describes the port's TLS for the log.
-func (p Port) logValue(certificate bool) slog.Value {
+// tlsOf describes the port's TLS for the log.
+func tlsOf(p conn.Port, certificate bool) slog.Value {
 	switch {
 	case p.TLS:
 		return slog.StringValue("from the start")

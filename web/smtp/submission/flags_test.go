@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"mailer/web/smtp/conn"
 )
 
 // flags parses a command line.
@@ -23,12 +25,12 @@ func flags(t *testing.T, args ...string) *Flags {
 func TestListenTLSModes(t *testing.T) {
 	for value, want := range map[string]listen{
 		":587":                    {address: ":587"},
-		":465":                    {address: ":465", port: Port{TLS: true}},
-		"192.0.2.1:2465":          {address: "192.0.2.1:2465", port: Port{TLS: true}},
-		"tls://:5870":             {address: ":5870", port: Port{TLS: true}},
+		":465":                    {address: ":465", port: conn.Port{TLS: true}},
+		"192.0.2.1:2465":          {address: "192.0.2.1:2465", port: conn.Port{TLS: true}},
+		"tls://:5870":             {address: ":5870", port: conn.Port{TLS: true}},
 		"starttls://:465":         {address: ":465"},
 		"127.0.0.1:25":            {address: "127.0.0.1:25"},
-		"starttls://0.0.0.0:2525": {address: "0.0.0.0:2525", port: Port{Bounces: true}},
+		"starttls://0.0.0.0:2525": {address: "0.0.0.0:2525", port: conn.Port{Bounces: true}},
 	} {
 		f := flags(t, "--smtp-listen", value)
 		if err := f.Check(false, true, "0.0.0.0:2525"); err != nil || len(f.listen) != 1 || f.listen[0] != want {
@@ -49,7 +51,7 @@ func TestInvalidListenValues(t *testing.T) {
 		{"--smtp-listen=192.0.2.1:2525", false, "there is no certificate"},
 		{"--smtp-listen=127.0.0.1:465", false, "there is no certificate"},
 		{"--smtp-listen=:587 --smtp-listen=:587", true, "is given twice"},
-		{"--smtp-listen=tls://:25", true, "--bounce-listen can't share"},
+		{"--smtp-listen=tls://:25", true, "--smtp-receive can't share"},
 	} {
 		f := flags(t, strings.Fields(test.args)...)
 		if err := f.Check(false, test.secure, ":25"); err == nil || !strings.Contains(err.Error(), test.words) {

@@ -20,6 +20,7 @@ import (
 
 	"mailer/app"
 	"mailer/web/smtp/conn"
+	"mailer/web/smtp/spool"
 )
 
 // lines is a text of n lines of 100 bytes.
@@ -205,7 +206,7 @@ func TestFilesOfKilledServerAreSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sweep(dir)
+	spool.Sweep(dir)
 	if got := leftFiles(t, dir); len(got) != 1 || filepath.Base(got[0]) != "mailer.db" {
 		t.Errorf("left: %q", got)
 	}
@@ -446,7 +447,7 @@ func (f *fakeBounces) Data(r io.Reader) error {
 func TestBouncesAndMailOnOnePort(t *testing.T) {
 	var last *fakeBounces
 	w := newTestServer(t, func(c *Config, _ *limits) {
-		c.Bounces = func(c *conn.Conn) smtp.Session { last = &fakeBounces{Conn: c}; return last }
+		c.Bounces = func(c *conn.LineConn, _ func() string) smtp.Session { last = &fakeBounces{Conn: c.Conn}; return last }
 	})
 	c := w.dial(t, w.both, "192.0.2.7").greet()
 	c.cmd("MAIL FROM:<>", "250 ")
@@ -484,7 +485,7 @@ func TestServeAfterShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &listener{conns: make(chan net.Conn), done: make(chan struct{})}
-	if err := w.server.Serve(l, Port{}); err != nil {
+	if err := w.server.Serve(l, conn.Port{}); err != nil {
 		t.Error(err)
 	}
 	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {

@@ -9,9 +9,6 @@ import (
 // MaxMessage is the maximum size of a message in bytes.
 const MaxMessage = 40 << 20
 
-// maxTextLine is the maximum length of a message's line without its end (RFC 5322 2.1.1).
-const maxTextLine = 998
-
 // teamStoreBytes bounds the bytes of a team's messages that are stored at the same time; one larger
 // message alone is allowed.
 const teamStoreBytes = 2 << 20

@@ -25,6 +25,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/sending/mail"
+	"mailer/web/smtp/conn"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -195,8 +196,8 @@ func newTestServer(t testing.TB, change func(*Config, *limits)) *testServer {
 	served := make(chan error, 3)
 	for _, p := range []struct {
 		l    **listener
-		port Port
-	}{{&w.plain, Port{}}, {&w.tls, Port{TLS: true}}, {&w.both, Port{Bounces: true}}} {
+		port conn.Port
+	}{{&w.plain, conn.Port{}}, {&w.tls, conn.Port{TLS: true}}, {&w.both, conn.Port{Bounces: true}}} {
 		*p.l = &listener{conns: make(chan net.Conn), done: make(chan struct{})}
 		go func() { served <- w.server.Serve(*p.l, p.port) }()
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/emersion/go-smtp"
@@ -14,12 +13,14 @@ import (
 	"mailer/app"
 	"mailer/app/kit/mailbox"
 	"mailer/app/sending/mail"
+	"mailer/web/smtp/conn"
+	"mailer/web/smtp/spool"
 )
 
 // session is the SMTP session of one connection. Its methods are called one at a time.
 type session struct {
 	server   *Server
-	conn     *lineConn
+	conn     *conn.LineConn
 	token    string       // of the key that signed in; empty: none
 	team     string       // of the key
 	bounces  smtp.Session // nil: bounces are not received here
@@ -27,17 +28,17 @@ type session struct {
 	rcpts    []string
 }
 
-func newSession(s *Server, w *lineConn) *session {
+func newSession(s *Server, w *conn.LineConn, hello func() string) *session {
 	made := &session{server: s, conn: w}
-	if w.port.Bounces && s.cfg.Bounces != nil {
-		made.bounces = s.cfg.Bounces(w.Conn)
+	if w.Port().Bounces && s.cfg.Bounces != nil {
+		made.bounces = s.cfg.Bounces(w, hello)
 	}
 	return made
 }
 
 // Reset drops the message that was begun.
 func (s *session) Reset() {
-	s.conn.endMessage()
+	s.conn.EndMessageText()
 	s.rcpts, s.isBounce = nil, false
 	if s.bounces != nil {
 		s.bounces.Reset()
@@ -50,7 +51,7 @@ func (s *session) Logout() error { return nil }
 // Mail begins a message. The envelope sender is ignored.
 func (s *session) Mail(from string, opts *smtp.MailOptions) error {
 	s.Reset()
-	s.conn.beginMessage()
+	s.conn.AllowMessage()
 	if s.token == "" && s.bounces != nil {
 		if err := s.bounces.Mail(from, opts); err != nil {
 			return err
@@ -104,7 +105,7 @@ func (s *session) key() (*app.Key, error) {
 	if token == "" {
 		return nil, errNoKey
 	}
-	key, err := s.server.cfg.API.Recheck(s.server.ctx, token, s.conn.peer())
+	key, err := s.server.cfg.API.Recheck(s.server.ctx, token, s.conn.Peer())
 	if app.CodeOf(err) == app.CodeInvalidAPIKey {
 		s.conn.CloseAfterReply()
 	}
@@ -127,7 +128,7 @@ func (s *session) Rcpt(to string, opts *smtp.RcptOptions) error {
 	if s.isBounce {
 		return errRelayDenied
 	}
-	address, ok := recipient(to)
+	address, ok := mailbox.ParseRecipient(to)
 	if !ok {
 		return errAddress
 	}
@@ -143,19 +144,6 @@ func (s *session) mayBounce(to string) bool {
 	return s.server.cfg.DefaultToken == "" || app.IsReturnPath(to)
 }
 
-// recipient parses the address of RCPT: a mailbox without a name.
-func recipient(to string) (address string, ok bool) {
-	at := strings.LastIndexByte(to, '@')
-	if at < 0 || len(to) > mailbox.MaxInput {
-		return "", false
-	}
-	domain, err := mailbox.ParseDomain(to[at+1:])
-	if err != nil || mailbox.CheckLocal(to[:at]) != nil || at+1+len(domain) > mailbox.MaxLength {
-		return "", false
-	}
-	return to[:at+1] + domain, true
-}
-
 // Data reads the message and replies once it is stored.
 func (s *session) Data(r io.Reader) error {
 	if s.isBounce {
@@ -165,8 +153,8 @@ func (s *session) Data(r io.Reader) error {
 		return errIncomplete
 	}
 	defer s.conn.EndMessage()
-	in := &messageBuffer{disk: s.server.disk, team: s.team, dir: s.server.cfg.Dir, memoryLimit: s.server.limits.memory, log: s.server.cfg.Log}
-	defer in.close()
+	in := s.server.spool.New(s.team)
+	defer in.Close()
 	if _, err := io.Copy(in, r); err != nil {
 		if errors.Is(err, smtp.ErrDataTooLarge) {
 			return s.logRefusal("DATA", smtp.ErrDataTooLarge)
@@ -174,9 +162,9 @@ func (s *session) Data(r io.Reader) error {
 		s.conn.CloseAfterReply()
 		return s.logRefusal("DATA", errIncomplete)
 	}
-	fault := in.finish()
-	if fault == errNUL && s.conn.bareCR {
-		fault = errBareCR
+	fault := in.Finish()
+	if fault == spool.ErrNUL && s.conn.BareCR() {
+		fault = spool.ErrBareCR
 	}
 	if fault != nil {
 		return s.logRefusal("DATA", fault)
@@ -186,13 +174,13 @@ func (s *session) Data(r io.Reader) error {
 		return s.logRefusal("DATA", err)
 	}
 	if !s.server.logsFaultsOnly() {
-		s.server.cfg.Log.Debug("message taken by SMTP", "email", id, "team", s.team, "bytes", in.size, "recipients", len(s.rcpts))
+		s.server.cfg.Log.Debug("message taken by SMTP", "email", id, "team", s.team, "bytes", in.Size(), "recipients", len(s.rcpts))
 	}
 	return &smtp.SMTPError{Code: 250, EnhancedCode: smtp.EnhancedCode{2, 0, 0}, Message: "Ok: queued as " + id}
 }
 
 // accept turns a received message into an email.
-func (s *session) accept(in *messageBuffer) (id string, err error) {
+func (s *session) accept(in *spool.Message) (id string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.server.cfg.Log.Error("panic over a message that came by SMTP", "panic", p, "stack", string(debug.Stack()))
@@ -206,19 +194,19 @@ func (s *session) accept(in *messageBuffer) (id string, err error) {
 		return "", err
 	}
 	ctx = app.WithActor(ctx, func() app.Actor {
-		return app.Actor{Type: app.ActorKey, Name: key.ID, Address: s.conn.peer().String()}
+		return app.Actor{Type: app.ActorKey, Name: key.ID, Address: s.conn.Peer().String()}
 	})
-	end, ok := s.server.stores.acquire(ctx, key.TeamID, in.size)
+	end, ok := s.server.stores.acquire(ctx, key.TeamID, in.Size())
 	if !ok {
 		return "", errStoreBusy
 	}
 	defer end()
-	release, err := s.server.cfg.API.ReserveMemory(ctx, key.TeamID, in.size)
+	release, err := s.server.cfg.API.ReserveMemory(ctx, key.TeamID, in.Size())
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	message, err := in.message()
+	message, err := in.Bytes()
 	if err != nil {
 		return "", err
 	}

@@ -48,7 +48,7 @@ func (p plain) Next(response []byte) (challenge []byte, done bool, err error) {
 // AuthMechanisms returns the mechanisms that are offered: none on a connection that others could
 // read.
 func (s *session) AuthMechanisms() []string {
-	if !s.conn.confidential() {
+	if !s.conn.Confidential() {
 		return nil
 	}
 	return []string{sasl.Plain, mechanismLogin}
@@ -56,7 +56,7 @@ func (s *session) AuthMechanisms() []string {
 
 // Auth starts a mechanism.
 func (s *session) Auth(mechanism string) (sasl.Server, error) {
-	if !s.conn.confidential() {
+	if !s.conn.Confidential() {
 		return nil, errNeedsTLS
 	}
 	switch mechanism {
@@ -71,10 +71,10 @@ func (s *session) Auth(mechanism string) (sasl.Server, error) {
 // signIn authenticates a password, which is an API key.
 func (s *session) signIn(password string) error {
 	token := s.server.tokenOf(password)
-	key, err := s.server.cfg.API.SignIn(s.server.ctx, token, s.conn.peer())
+	key, err := s.server.cfg.API.SignIn(s.server.ctx, token, s.conn.Peer())
 	if app.CodeOf(err) == app.CodeInvalidAPIKey && s.server.cfg.DefaultToken != "" {
 		token = s.server.cfg.DefaultToken
-		key, err = s.server.cfg.API.Recheck(s.server.ctx, token, s.conn.peer())
+		key, err = s.server.cfg.API.Recheck(s.server.ctx, token, s.conn.Peer())
 	}
 	switch app.CodeOf(err) {
 	case app.CodeRateLimitExceeded:

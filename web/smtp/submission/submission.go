@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"sync"
 
 	"github.com/emersion/go-smtp"
 
@@ -22,6 +21,7 @@ import (
 	"mailer/app/kit/fair"
 	"mailer/app/sending/mail"
 	"mailer/web/smtp/conn"
+	"mailer/web/smtp/spool"
 )
 
 // Messages turns messages into emails. Errors: an *app.Error, which the peer may read; all others
@@ -55,8 +55,9 @@ type Config struct {
 	TLS      *tls.Config // nil: no certificate
 	// DefaultToken is the key for peers without one; empty: a key is required.
 	DefaultToken string
-	// Bounces makes sessions for return paths at ports that receive bounces too; nil: none.
-	Bounces func(c *conn.Conn) smtp.Session
+	// Bounces makes sessions for mail from other servers, at ports that receive it too; nil: none. hello
+	// returns the name that the peer gave.
+	Bounces func(c *conn.LineConn, hello func() string) smtp.Session
 	// Dir is the directory of messages that are being received.
 	Dir string
 	Log *slog.Logger
@@ -64,42 +65,39 @@ type Config struct {
 	LogFaultsOnly func() bool // nil: all are logged
 }
 
-// Port configures how a listener is served.
-type Port struct {
-	TLS     bool // implicit TLS; otherwise STARTTLS if there is a certificate
-	Bounces bool // receives return paths too
-}
-
 // Server is the SMTP submission server.
 type Server struct {
-	cfg           Config
-	limits        limits
-	smtp          *smtp.Server
-	limiter       *conn.Limiter
-	disk          *fair.Semaphore[string] // disk space of messages that are being received, by team
-	stores        *storeLimiter
-	upgraded      *upgradedListener
-	serveUpgraded sync.Once
-	ctx           context.Context // of running messages; canceled when a shutdown has waited long enough
-	cancel        context.CancelFunc
+	cfg     Config
+	limits  limits
+	smtp    *smtp.Server
+	limiter *conn.Limiter
+	lines   *conn.Lines
+	disk    *fair.Semaphore[string] // disk space of messages that are being received, by team
+	spool   *spool.Config
+	stores  *storeLimiter
+	ctx     context.Context // of running messages; canceled when a shutdown has waited long enough
+	cancel  context.CancelFunc
 }
 
 // New makes a Server without listeners.
 func New(cfg Config) *Server { return newServer(cfg, defaultLimits()) }
 
 func newServer(cfg Config, l limits) *Server {
-	s := &Server{cfg: cfg, limits: l, limiter: conn.NewLimiter(l.conn), disk: fair.New(fair.Config[string]{Capacity: l.disk, Share: l.share}), stores: newStoreLimiter(), upgraded: newUpgradedListener()}
+	s := &Server{cfg: cfg, limits: l, limiter: conn.NewLimiter(l.conn), disk: fair.New(fair.Config[string]{Capacity: l.disk, Share: l.share}), stores: newStoreLimiter()}
+	s.spool = &spool.Config{Disk: s.disk, Dir: cfg.Dir, Memory: l.memory, Log: cfg.Log}
+	s.lines = conn.NewLines(conn.LineConfig{Host: cfg.Host, TLS: cfg.TLS, Log: cfg.Log, BadRecipient: "550 5.1.3 That is no address of a recipient\r\n",
+		CommandLine: l.command, Commands: l.commands, Timeout: l.conn.Idle, Handshake: l.handshake, Message: l.message, Deadline: l.deadline})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
-		w, ok := c.Conn().(*lineConn)
+		w, ok := c.Conn().(*conn.LineConn)
 		if !ok {
 			return nil, errors.New("not a connection of this server")
 		}
-		return newSession(s, w), nil
+		return newSession(s, w, c.Hostname), nil
 	}))
 	s.smtp.Domain = cfg.Host
 	s.smtp.MaxRecipients, s.smtp.MaxMessageBytes = app.MaxRecipients, l.message
-	s.smtp.MaxLineLength = 0        // lineConn bounds command lines, messageBuffer those of messages
+	s.smtp.MaxLineLength = 0        // LineConn bounds command lines, spool.Message those of messages
 	s.smtp.AllowInsecureAuth = true // the session decides
 	s.smtp.EnableSMTPUTF8 = true
 	s.smtp.ErrorLog = conn.Log{Log: cfg.Log, Name: "submission listener"}
@@ -107,13 +105,15 @@ func newServer(cfg Config, l limits) *Server {
 }
 
 // Serve serves l until Shutdown and returns nil then. It may be called for several listeners.
-func (s *Server) Serve(l net.Listener, p Port) error {
+func (s *Server) Serve(l net.Listener, p conn.Port) error {
 	counted := s.limiter.Wrap(l)
 	if counted == nil {
 		return l.Close()
 	}
-	s.serveUpgraded.Do(func() { go func() { _ = s.smtp.Serve(s.upgraded) }() }) // ends with the other listeners
-	err := s.smtp.Serve(&lineListener{counted, s, p})
+	if p.Bounces {
+		p.MaxAge = s.limits.bouncePortAge // mail servers never sign in
+	}
+	err := s.lines.Serve(s.smtp, counted, p)
 	if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) && s.limiter.Draining() {
 		return nil
 	}
@@ -123,6 +123,6 @@ func (s *Server) Serve(l net.Listener, p Port) error {
 // Shutdown refuses new connections, closes idle ones, and waits for running messages. When ctx ends
 // it drops those without a reply, so that their senders keep them.
 func (s *Server) Shutdown(ctx context.Context) error {
-	defer s.upgraded.Close()
+	defer s.lines.Close()
 	return s.limiter.Shutdown(ctx, s.smtp, s.cancel)
 }

@@ -1,4 +1,4 @@
-package bounces
+package receiver
 
 import (
 	"bufio"
@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mailer/app"
+	"mailer/app/kit/metrics"
 	"mailer/app/kit/seal"
 	"mailer/app/rules/feedback"
 )
@@ -88,6 +89,7 @@ func (f *fakeProviderEvents) path(n int) string {
 
 type testServer struct {
 	*fakeProviderEvents
+	mail   *fakeMail
 	server *Server
 	addr   string
 }
@@ -107,8 +109,8 @@ func newTestServer(t *testing.T, change func(*limits)) *testServer {
 	if change != nil {
 		change(&limits)
 	}
-	w := &testServer{fakeProviderEvents: &fakeProviderEvents{sealer: sealer}, addr: l.Addr().String()}
-	w.server = newServer(Config{ProviderEvents: w.fakeProviderEvents, Host: "mail.acme.test", Log: slog.New(slog.DiscardHandler)}, limits)
+	w := &testServer{fakeProviderEvents: &fakeProviderEvents{sealer: sealer}, mail: &fakeMail{}, addr: l.Addr().String()}
+	w.server = newServer(Config{ProviderEvents: w.fakeProviderEvents, Mail: w.mail, Host: "mail.acme.test", TLS: certificate(), Dir: t.TempDir(), Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler)}, limits)
 	served := make(chan error, 1)
 	go func() { served <- w.server.Serve(l) }()
 	t.Cleanup(func() {
@@ -119,6 +121,9 @@ func newTestServer(t *testing.T, change func(*limits)) *testServer {
 		}
 		if err := <-served; err != nil {
 			t.Errorf("serve: %v", err)
+		}
+		if u := w.server.spool.Disk.Usage(""); u.Used != 0 {
+			t.Errorf("still held on disk: %+v", u)
 		}
 	})
 	return w
@@ -183,7 +188,7 @@ func (c *smtpClient) wantClosed() {
 func (c *smtpClient) greet(from string) {
 	c.t.Helper()
 	c.cmd("", "220 mail.acme.test ")
-	c.cmd("EHLO peer.test", "250-Hello peer.test")
+	c.cmd("EHLO peer.test", "250-mail.acme.test Hello peer.test")
 	c.cmd("MAIL FROM:<"+from+">", "250 ")
 }
 
@@ -272,7 +277,7 @@ func TestOnlyOwnReturnPathsAreAccepted(t *testing.T) {
 		}
 	}
 	for _, to := range []string{
-		"bob@example.com", "a@acme.test", "postmaster@send.acme.test", "bob%example.com@send.acme.test", "example.com!bob@send.acme.test",
+		"bob@example.com", "a@none.test", "postmaster@send.acme.test", "bob%example.com@send.acme.test", "example.com!bob@send.acme.test",
 		"bob@[127.0.0.1]", `"bob@example.com"@send.acme.test`, "@send.acme.test:bob@example.com", "bounce@send.acme.test", good + "@example.com",
 	} {
 		if got := c.cmd("RCPT TO:<"+to+">", "5"); !strings.HasPrefix(got, "550 5.7.1 ") && !strings.HasPrefix(got, "501 ") && !strings.HasPrefix(got, "550 5.1.1") {
@@ -287,12 +292,14 @@ func TestOnlyOwnReturnPathsAreAccepted(t *testing.T) {
 	}
 }
 
-func TestNoAUTHOrVRFY(t *testing.T) {
+func TestExtensions(t *testing.T) {
 	w := newTestServer(t, nil)
 	c := w.dial(t)
 	c.cmd("", "220 ")
-	if got := c.cmd("EHLO peer.test", "250-"); strings.Contains(got, "AUTH") || strings.Contains(got, "STARTTLS") {
-		t.Errorf("offered: %s", got)
+	got := strings.Split(strings.ReplaceAll(c.cmd("EHLO peer.test", "250-"), "\r", ""), "\n")
+	want := []string{"250-mail.acme.test Hello peer.test", "250-PIPELINING", "250-STARTTLS", "250-8BITMIME", "250-ENHANCEDSTATUSCODES", "250-CHUNKING", "250-SMTPUTF8", "250-SIZE 41943040", "250 LIMITS RCPTMAX=100"}
+	if !slices.Equal(got, want) {
+		t.Errorf("offered: %q", got)
 	}
 	c.cmd("AUTH PLAIN AGEAYg==", "5")
 	c.cmd("VRFY bob", "252 ")
@@ -303,10 +310,10 @@ func TestRecipientLimit(t *testing.T) {
 	w := newTestServer(t, nil)
 	c := w.dial(t)
 	c.greet("")
-	for n := range 10 {
+	for n := range 100 {
 		c.cmd("RCPT TO:<"+w.path(n)+">", "250 ")
 	}
-	c.cmd("RCPT TO:<"+w.path(10)+">", "452 ")
+	c.cmd("RCPT TO:<"+w.path(100)+">", "452 ")
 }
 
 func TestUnknownPathsEndSession(t *testing.T) {
@@ -320,12 +327,18 @@ func TestUnknownPathsEndSession(t *testing.T) {
 	c.wantClosed()
 }
 
-func TestMessagesPerSessionLimit(t *testing.T) {
-	w := newTestServer(t, func(l *limits) { l.messages = 3 })
+func TestCommandsBetweenMessagesAreBounded(t *testing.T) {
+	w := newTestServer(t, func(l *limits) { l.commands = 8 })
 	c := w.dial(t)
-	c.greet("")
-	c.cmd("MAIL FROM:<>", "250 ")
-	c.cmd("MAIL FROM:<>", "250 ")
-	c.cmd("MAIL FROM:<>", "421 ")
+	c.cmd("", "220 ")
+	c.cmd("EHLO peer.test", "250-")
+	for range 3 { // each message allows as many again
+		c.begin()
+		c.cmd("Subject: a\r\n\r\n.", "250 ")
+	}
+	for range 8 {
+		c.cmd("RSET", "250 ")
+	}
+	c.cmd("RSET", "421 4.7.0")
 	c.wantClosed()
 }

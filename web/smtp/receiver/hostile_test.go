@@ -1,4 +1,4 @@
-package bounces
+package receiver
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func TestLargeReportIsReadFromItsStart(t *testing.T) {
 }
 
 func TestMessageSizeLimit(t *testing.T) {
-	w := newTestServer(t, nil)
+	w := newTestServer(t, func(l *limits) { l.message = 10 << 20 })
 	c := w.open(t)
 	c.cmd(dsn+strings.Repeat(strings.Repeat("x", 998)+"\r\n", 11<<10)+".", "552 ")
 	c.cmd("NOOP", "250 ")
@@ -122,7 +122,7 @@ func TestHostileBytes(t *testing.T) {
 func TestSlowPeersAreCut(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, func(l *limits) {
-		l.conn.Idle, l.session, l.conn.PerAddress = time.Second, 2*time.Second, 50
+		l.conn.Idle, l.greet, l.session, l.conn.PerAddress = time.Second, time.Second, 2*time.Second, 50
 	})
 	silent := w.dial(t)
 	silent.cmd("", "220 ")
@@ -151,7 +151,7 @@ func TestSlowPeersAreCut(t *testing.T) {
 }
 
 func TestConnectionLimits(t *testing.T) {
-	w := newTestServer(t, nil)
+	w := newTestServer(t, func(l *limits) { l.conn.Conns, l.conn.PerAddress, l.conn.Reserve = 100, 10, 20 })
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	greeted, refused := 0, 0
@@ -218,7 +218,7 @@ func (w *testServer) waitEmpty(t *testing.T) {
 
 func TestConnectionsPerAddress(t *testing.T) {
 	w := newTestServer(t, nil)
-	for range 10 {
+	for range 20 {
 		w.dial(t).cmd("", "220 ")
 	}
 	c := w.dial(t)

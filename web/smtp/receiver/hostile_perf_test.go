@@ -1,6 +1,6 @@
 //go:build perf
 
-package bounces
+package receiver
 
 import (
 	"runtime"

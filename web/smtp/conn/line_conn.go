@@ -1,4 +1,4 @@
-package submission
+package conn
 
 import (
 	"bufio"
@@ -9,29 +9,29 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"mailer/web/smtp/conn"
 )
 
-// lineConn is a connection as the SMTP server above reads it: decrypted, and one line at a time, so
+// LineConn is a connection as the SMTP server above reads it: decrypted, and one line at a time, so
 // that nothing after a line is read before the line was handled. It bounds lines, and replaces
 // replies whose text differs from the documented one.
-type lineConn struct {
-	*conn.Conn
+type LineConn struct {
+	*Conn
+	lines    *Lines
 	stream   net.Conn // Conn, or TLS on top of it
 	r        *bufio.Reader
-	server   *Server
 	port     Port
 	secure   bool
 	greeted  bool   // the server's greeting was replaced
 	greeting string // replaces the server's greeting
-	upgraded bool   // another lineConn has the connection now
+	upgraded bool   // another LineConn has the connection now
 
-	line      []byte    // unread rest of a line, in r's buffer
-	commands  int       // since the last message
-	inMessage bool      // lines belong to a message
-	bareCR    bool      // a line had a CR inside
-	began     time.Time // of the message's content
+	line      []byte        // unread rest of a line, in r's buffer
+	command   string        // the last command
+	timeout   time.Duration // for the next command
+	commands  int           // since the last message
+	inMessage bool          // lines belong to a message
+	bareCR    bool          // a line had a CR inside
+	began     time.Time     // of the message's content
 	got       int64
 	chunk     int64  // remaining bytes of a BDAT chunk (RFC 3030)
 	chunks    int64  // bytes of all chunks of the message
@@ -39,8 +39,20 @@ type lineConn struct {
 	out       []byte // first lines of a reply whose last line is not written yet
 }
 
+// Command returns the last command as the peer sent it, without its line end.
+func (w *LineConn) Command() string { return w.command }
+
+// BareCR reports whether the message has a CR that ends no line. Each is replaced by NUL.
+func (w *LineConn) BareCR() bool { return w.bareCR }
+
+// Port returns the port of the connection.
+func (w *LineConn) Port() Port { return w.port }
+
+// SetCommandTimeout sets how long the peer may take for each following command.
+func (w *LineConn) SetCommandTimeout(d time.Duration) { w.timeout = d }
+
 // Read returns at most the rest of one line or chunk.
-func (w *lineConn) Read(b []byte) (int, error) {
+func (w *LineConn) Read(b []byte) (int, error) {
 	if len(w.line) == 0 {
 		if w.Closing() || w.upgraded {
 			return 0, io.EOF
@@ -58,13 +70,12 @@ func (w *lineConn) Read(b []byte) (int, error) {
 }
 
 // readText reads content of a message.
-func (w *lineConn) readText(b []byte) (n int, err error) {
-	l := &w.server.limits
+func (w *LineConn) readText(b []byte) (n int, err error) {
 	now := time.Now()
 	if w.began.IsZero() {
 		w.began = now
 	}
-	w.SetCommonDeadline(l.deadline(w.began, now, w.got))
+	w.SetCommonDeadline(w.lines.Deadline(w.began, now, w.got))
 	if w.chunk > 0 {
 		n, err = w.r.Read(b[:min(int64(len(b)), w.chunk)])
 		w.chunk -= int64(n)
@@ -100,10 +111,10 @@ func replaceBareCR(line []byte) (found bool) {
 	}
 }
 
-// readCommand reads the next line for the server. Commands that the lineConn handles itself end
+// readCommand reads the next line for the server. Commands that the LineConn handles itself end
 // with io.EOF.
-func (w *lineConn) readCommand() error {
-	w.SetCommonDeadline(time.Now().Add(w.server.limits.conn.Idle)) // for the whole line: a trickling line counts as idle
+func (w *LineConn) readCommand() error {
+	w.SetCommonDeadline(time.Now().Add(w.timeout)) // for the whole line: a trickling line counts as idle
 	line, err := w.r.ReadSlice('\n')
 	switch {
 	case err == bufio.ErrBufferFull:
@@ -113,16 +124,17 @@ func (w *lineConn) readCommand() error {
 		return err
 	}
 	text := bytes.TrimRight(line, "\r\n")
+	w.command = string(text)
 	switch w.commands++; {
 	case bytes.ContainsAny(text, "\x00\r"):
 		w.closeWith("500 5.5.2 The line has characters that no command has")
 		return io.EOF
-	case w.commands > w.server.limits.commands:
+	case w.commands > w.lines.Commands:
 		w.closeWith("421 4.7.0 Enough for one connection")
 		return io.EOF
-	case !w.acceptChunk(string(text)):
+	case !w.acceptChunk(w.command):
 		return io.EOF
-	case w.offersSTARTTLS() && strings.EqualFold(string(bytes.TrimSpace(text)), "STARTTLS"):
+	case w.offersSTARTTLS() && strings.EqualFold(strings.TrimSpace(w.command), "STARTTLS"):
 		w.upgrade()
 		return io.EOF
 	}
@@ -132,7 +144,7 @@ func (w *lineConn) readCommand() error {
 
 // acceptChunk records the length after BDAT. Between chunks it accepts no other command: the server
 // above would mix up its replies.
-func (w *lineConn) acceptChunk(line string) bool {
+func (w *LineConn) acceptChunk(line string) bool {
 	fields := strings.Fields(line)
 	isChunk := len(fields) > 1 && strings.EqualFold(fields[0], "BDAT")
 	if !isChunk {
@@ -147,7 +159,7 @@ func (w *lineConn) acceptChunk(line string) bool {
 		w.closeWith("501 5.5.4 BDAT needs a size, and LAST or nothing behind it")
 		return false
 	}
-	if w.chunks > 0 && w.chunks+int64(size) > w.server.limits.message {
+	if w.chunks > 0 && w.chunks+int64(size) > w.lines.Message {
 		w.closeWith("552 5.3.4 Maximum message size exceeded")
 		return false
 	}
@@ -155,25 +167,25 @@ func (w *lineConn) acceptChunk(line string) bool {
 	return true
 }
 
-// endMessage returns to reading commands.
-func (w *lineConn) endMessage() {
+// EndMessageText returns to reading commands.
+func (w *LineConn) EndMessageText() {
 	w.inMessage, w.bareCR, w.chunking, w.chunks, w.began, w.got = false, false, false, 0, time.Time{}, 0
 }
 
-// beginMessage allows the bytes and commands of another message.
-func (w *lineConn) beginMessage() {
+// AllowMessage allows the bytes and commands of another message.
+func (w *LineConn) AllowMessage() {
 	w.Refill()
 	w.commands = 0
 }
 
 // offersSTARTTLS reports whether STARTTLS is offered.
-func (w *lineConn) offersSTARTTLS() bool { return w.server.cfg.TLS != nil && !w.secure }
+func (w *LineConn) offersSTARTTLS() bool { return w.lines.TLS != nil && !w.secure }
 
-// confidential reports whether nobody else can read the connection.
-func (w *lineConn) confidential() bool { return w.secure || w.peer().IsLoopback() }
+// Confidential reports whether nobody else can read the connection.
+func (w *LineConn) Confidential() bool { return w.secure || w.Peer().IsLoopback() }
 
-// peer returns the peer's address; invalid if it is not known.
-func (w *lineConn) peer() netip.Addr {
+// Peer returns the peer's address; invalid if it is not known.
+func (w *LineConn) Peer() netip.Addr {
 	at, err := netip.ParseAddrPort(w.RemoteAddr().String())
 	if err != nil {
 		return netip.Addr{}
@@ -181,20 +193,20 @@ func (w *lineConn) peer() netip.Addr {
 	return at.Addr().Unmap().WithZone("")
 }
 
-// writeReply writes a reply of the lineConn itself.
-func (w *lineConn) writeReply(line string) error {
+// writeReply writes a reply of the LineConn itself.
+func (w *LineConn) writeReply(line string) error {
 	_, err := io.WriteString(w.stream, line+"\r\n")
 	return err
 }
 
 // closeWith replies and closes the connection.
-func (w *lineConn) closeWith(line string) {
+func (w *LineConn) closeWith(line string) {
 	_ = w.writeReply(line) // a peer that doesn't read it still sees the connection close
 	w.CloseAfterReply()
 }
 
 // Write collects the lines of a reply, and sends the reply when it is complete.
-func (w *lineConn) Write(b []byte) (int, error) {
+func (w *LineConn) Write(b []byte) (int, error) {
 	w.out = append(w.out, w.rewrite(string(b))...)
 	if len(b) > 3 && b[3] == '-' || len(w.out) == 0 {
 		return len(b), nil
@@ -218,7 +230,7 @@ const (
 )
 
 // rewrite returns a line of a reply in its documented form.
-func (w *lineConn) rewrite(line string) string {
+func (w *LineConn) rewrite(line string) string {
 	switch {
 	case !w.greeted:
 		w.greeted = true
@@ -226,7 +238,7 @@ func (w *lineConn) rewrite(line string) string {
 	case strings.HasPrefix(line, dataReply):
 		w.inMessage = true
 	case strings.HasPrefix(line, helloLine):
-		return "250-" + w.server.cfg.Host + " Hello " + line[len(helloLine):]
+		return "250-" + w.lines.Host + " Hello " + line[len(helloLine):]
 	case line == firstExtension && w.offersSTARTTLS():
 		return line + "250-STARTTLS\r\n"
 	case line == idleReply && w.Stopping():
@@ -234,13 +246,13 @@ func (w *lineConn) rewrite(line string) string {
 	case strings.HasPrefix(line, authReply):
 		return "235 2.7.0 " + line[len(authReply):]
 	case line == badRcptReply:
-		return "550 5.1.3 That is no address of a recipient\r\n"
+		return w.lines.BadRecipient
 	}
 	return line
 }
 
-// Close closes the connection, unless another lineConn has it.
-func (w *lineConn) Close() error {
+// Close closes the connection, unless another LineConn has it.
+func (w *LineConn) Close() error {
 	if w.upgraded {
 		return nil
 	}
