@@ -37,7 +37,6 @@ var machineTime = map[string]string{
 	"web/rest/stream.go":                    "the rate of a body",
 	"web/smtp/conn/conn.go":                 "how long a line may take",
 	"web/smtp/receiver/intake.go":           "the rate of mail",
-	"web/smtp/conn/line_conn.go":            "the rate of a message",
 }
 
 // moments are the names in a package that hold only values of time.Now. The difference of two

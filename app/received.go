@@ -86,7 +86,7 @@ const (
 	AuthPermError AuthResult = "permerror"
 )
 
-// ReceivedAuth says who vouches for a received email.
+// ReceivedAuth is how far the sender of a received email was authenticated.
 type ReceivedAuth struct {
 	SPF   AuthResult `json:"spf"`
 	DKIM  AuthResult `json:"dkim"`

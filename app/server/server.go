@@ -261,6 +261,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
 	s.Receiving = receiving.New(b, s.Webhooks, s.Audience, cfg.Memory)
+	s.Receiving.OnSignal = s.Automations.Signal
 	s.Receiving.DailyBytes = cmp.Or(cfg.MaxReceived, receiving.DefaultDailyBytes)
 	s.Receiving.DiskFree = func() (free, size int64, err error) { return engine.DiskSpace(cfg.DB.Path()) }
 	s.Receiving.Check = mailauth.New(cfg.Resolver, b.Log).Check

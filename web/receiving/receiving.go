@@ -27,7 +27,7 @@ type ReceivedItem struct {
 	MessageID   string         `json:"message_id" doc:"With angle brackets; empty: the message has none"`
 	Attachments []receivedFile `json:"attachments"`
 
-	Auth             app.ReceivedAuth  `json:"auth" doc:"Who vouches for the email"`
+	Auth             app.ReceivedAuth  `json:"auth" doc:"How far the sender of the email was authenticated"`
 	InReplyToEmailID *string           `json:"in_reply_to_email_id" format:"uuid" doc:"The email of this team that it answers, or claims to answer unless reply_proven; null: none"`
 	ReplyProven      bool              `json:"reply_proven" doc:"A recipient of that email wrote it, and DMARC or a DKIM signature of its domain passes"`
 	ContactID        *string           `json:"contact_id" format:"uuid" doc:"The contact with the address of the From field; null: none"`

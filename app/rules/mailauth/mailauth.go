@@ -1,4 +1,4 @@
-// Package mailauth checks who vouches for a received message: SPF (RFC 7208), DKIM (RFC 6376) and
+// Package mailauth authenticates the sender of a received message: SPF (RFC 7208), DKIM (RFC 6376) and
 // DMARC (RFC 9989). It queries the DNS through a function that callers pass and keeps no state.
 //
 // Organizational domains come from the public suffix list that is compiled in. The DNS tree walk of

@@ -101,7 +101,7 @@ func TestEventsOfWebhooks(t *testing.T) {
 		{slices.Concat(EventNames(), notSentYet), ""},
 		{[]EventName{RelaySwitched}, "`events[0]` is relay.switched, which is not an event of this service: remove it"},
 		{nil, "`events`"},
-		{[]EventName{"email.replied"}, "`events[0]` is email.replied, which is not an event of this service: remove it"},
+		{[]EventName{"inbox.replied"}, "`events[0]` is inbox.replied, which is not an event of this service: remove it"},
 		{[]EventName{EmailSent, "email.lost"}, "`events[1]`"},
 		{[]EventName{EmailSent, "Email.Sent"}, "`events[1]` is Email.Sent, which is not the name of an event: use email.sent"},
 		{[]EventName{"email.recieved"}, "`events[0]` is email.recieved, which is not the name of an event: use email.received"},
@@ -116,7 +116,7 @@ func TestEventsOfWebhooks(t *testing.T) {
 			t.Errorf("%q: %v", tt.events, err)
 		}
 	}
-	if n := len(EventNames()); n != 30 {
+	if n := len(EventNames()); n != 32 {
 		t.Errorf("%d events", n)
 	}
 	in := Input{Endpoint: "https://example.com", Events: []EventName{TopicDeleted, EmailSent, TopicDeleted}}

@@ -48,7 +48,7 @@ func (s *Service) signalHit(tx *db.Tx, f *tracking.Hit, email *db.TrackedEmail, 
 	payload := hitPayload{EmailID: f.EmailID, BroadcastID: email.Broadcast, URL: f.Target}
 	var chain []string
 	if email.Broadcast == "" {
-		if payload.TemplateID, chain, err = origin(tx, email.TeamID, f.EmailID); err != nil || payload.TemplateID == "" {
+		if payload.TemplateID, chain, err = Origin(tx, email.TeamID, f.EmailID); err != nil || payload.TemplateID == "" {
 			return err
 		}
 	}
@@ -63,8 +63,8 @@ func (s *Service) signalHit(tx *db.Tx, f *tracking.Hit, email *db.TrackedEmail, 
 	return s.OnSignal(tx, app.Signal{TeamID: email.TeamID, ContactID: contact.ID, Name: name, Payload: raw, Chain: chain})
 }
 
-// origin returns the template from which an email was made, and the automations that led to it.
-func origin(tx *db.Tx, teamID, emailID string) (template string, chain []string, err error) {
+// Origin returns the template from which an email was made, and the automations that led to it.
+func Origin(tx *db.Tx, teamID, emailID string) (template string, chain []string, err error) {
 	template, runID, err := tx.EmailOrigin(teamID, emailID)
 	if err != nil || runID == "" {
 		return template, nil, base.IgnoreNotFound(err)

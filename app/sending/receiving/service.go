@@ -18,6 +18,7 @@ import (
 	"mailer/app/rules/mailauth"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/webhooks"
+	"mailer/db"
 )
 
 // Service implements receiving.
@@ -26,8 +27,10 @@ type Service struct {
 	events   *webhooks.Service
 	audience *audience.Service
 
-	// Check says who vouches for a message. Set before use.
+	// Check authenticates the sender of a message. Set before use.
 	Check func(ctx context.Context, in mailauth.Input) app.ReceivedAuth
+	// OnSignal stores the event of a contact that answered an email, for automations; nil: nothing. Set before use.
+	OnSignal func(tx *db.Tx, signal app.Signal) error
 	// DiskFree returns the free bytes of the disk of the database, and its size. Set before use.
 	DiskFree func() (free, size int64, err error)
 	// DailyBytes is how many bytes a team may receive on a day; DailyEmails is how many emails.

@@ -10,12 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/app/rules/inbound"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
+	"mailer/app/sending/mail"
 	"mailer/db"
 )
 
@@ -69,7 +72,7 @@ func (s *Service) Take(ctx context.Context, in Delivery) error {
 func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, auth app.ReceivedAuth, own []Target, content, raw []byte) error {
 	e := &app.Received{ID: app.NewID(), TeamID: own[0].TeamID, DomainID: own[0].DomainID, MailFrom: in.MailFrom, Helo: app.CutText(in.Helo, maxHelo), RemoteIP: in.RemoteIP.String(),
 		From: m.From, FromEmail: m.FromEmail, To: m.To, Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Subject: m.Subject, MessageID: m.MessageID, Headers: m.Headers, Size: in.Size,
-		Text: m.Text, HTML: m.HTML, ReplyText: inbound.ReplyText(m), Files: slices.Clone(m.Files), Auth: auth, AutoSubmitted: m.Auto, CreatedAt: clock.Now()}
+		Text: m.Text, HTML: m.HTML, ReplyText: inbound.ReplyText(m), Files: slices.Clone(m.Files), Auth: auth, AutoSubmitted: m.AutoSubmitted(in.MailFrom == ""), CreatedAt: clock.Now()}
 	for i := range e.Files {
 		e.Files[i].ID = app.NewID()
 	}
@@ -109,7 +112,7 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		if err := tx.InsertReceived(e, digest); err != nil {
 			return err
 		}
-		return s.events.Announce(tx, e.TeamID, webhook.EmailReceived, func() (any, error) { return webhook.ReceivedDataOf(e), nil })
+		return s.announce(tx, e)
 	})
 	if errors.Is(err, ErrFull) {
 		return err
@@ -118,6 +121,27 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 }
 
 const maxHelo = 255
+
+// announce stores the webhook events of a received email. email.replied is sent only if a recipient of one of the
+// team's emails answered it in person.
+func (s *Service) announce(tx *db.Tx, e *app.Received) error {
+	data := func() (any, error) { return webhook.ReceivedDataOf(e), nil }
+	if err := s.events.Announce(tx, e.TeamID, webhook.EmailReceived, data); err != nil || !e.Proven || e.AutoSubmitted != app.AutoNone {
+		return err
+	}
+	if err := s.events.Announce(tx, e.TeamID, webhook.EmailReplied, data); err != nil || e.ContactID == "" || s.OnSignal == nil {
+		return err
+	}
+	template, chain, err := mail.Origin(tx, e.TeamID, e.Answers)
+	if err != nil {
+		return err
+	}
+	payload, err := json.Marshal(map[string]string{"email_id": e.Answers, "template_id": template, "received_id": e.ID}, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return s.OnSignal(tx, app.Signal{TeamID: e.TeamID, ContactID: e.ContactID, Name: app.TriggerEmailReplied, Payload: payload, Chain: chain})
+}
 
 // storePieces stores the bytes of a large message, some in each Write.
 func (s *Service) storePieces(ctx context.Context, id string, raw []byte) error {

@@ -144,9 +144,9 @@ func (lim *Limiter) markKnown(from netip.Prefix) {
 
 // refusals counts the refused recipients of an address.
 type refusals struct {
-	count int
-	since time.Time // of the first one that counts
-	until time.Time // its connections are refused; zero: they are not
+	count   int
+	firstAt time.Time // of the first one that counts
+	until   time.Time // its connections are refused; zero: they are not
 }
 
 // expired reports whether the refusals count no longer.
@@ -154,7 +154,7 @@ func (r *refusals) expired(lim *Limiter) bool {
 	if !r.until.IsZero() {
 		return !clock.Now().Before(r.until)
 	}
-	return clock.Since(r.since) >= lim.limits.RefusalsWithin
+	return clock.Since(r.firstAt) >= lim.limits.RefusalsWithin
 }
 
 // isRefused reports whether connections of an address are refused at present.
@@ -179,7 +179,7 @@ func (lim *Limiter) countRefusal(from netip.Prefix) {
 			}
 			delete(lim.refused, other) // any: the map must not grow
 		}
-		r = &refusals{since: clock.Now()}
+		r = &refusals{firstAt: clock.Now()}
 		lim.refused[from] = r
 	}
 	if r.count++; r.count >= lim.limits.Refusals && r.until.IsZero() {
