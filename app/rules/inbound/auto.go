@@ -63,7 +63,7 @@ func (m *Message) isBounce(nullSender, program bool) bool {
 	switch {
 	case m.report == "delivery-status", m.fields.get("x-failed-recipients") != "":
 		return true
-	case m.report != "" && m.report != "unknown", m.isList():
+	case m.report != "" && m.report != "unknown", m.report == "" && m.isList():
 		return false
 	case !nullSender && !program && !m.fromDaemon() && m.report == "":
 		return false

@@ -44,7 +44,7 @@ func (r *reader) fill(m *Message, root *part) {
 			text = htmltext.PlainText(source)
 		}
 		plain = append(plain, text)
-		if hasHTML && b.html == nil {
+		if hasHTML && b.html == nil && strings.TrimSpace(text) != "" {
 			source = `<div style="white-space:pre-wrap">` + html.EscapeString(text) + "</div>"
 		}
 		rich.WriteString(source)
@@ -180,10 +180,13 @@ func contentID(value string) string {
 	return id
 }
 
+// maxReferred is how many references of HTML to parts are read.
+const maxReferred = 10 * maxParts
+
 // shownIDs returns the ids of parts that HTML refers to (RFC 2392).
 func shownIDs(source string) map[string]bool {
 	ids := map[string]bool{}
-	for len(ids) < maxParts {
+	for range maxReferred {
 		at := strings.Index(source, "cid:")
 		if at < 0 {
 			break

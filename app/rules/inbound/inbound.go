@@ -59,7 +59,7 @@ type Message struct {
 	textMade bool   // Text was made of the HTML
 }
 
-// Parse reads a message. It never fails and does not modify raw.
+// Parse reads a message. It never fails. The message keeps raw, which must not change.
 func Parse(raw []byte) *Message {
 	r := newReader(raw)
 	root := r.entity(0, len(r.raw), 0, "text/plain")
