@@ -218,7 +218,8 @@ func signUpEvents(t *testing.T) (events []map[string]any) {
 	at := time.UnixMilli(1)
 	o := app.SignUp{ID: app.NewID(), Email: "ann@example.net", Status: app.OptInConfirmed, FormID: app.NewID(), ContactID: app.NewID(), RequestedAt: at, DecidedAt: at}
 	for name, data := range map[webhook.EventName]any{webhook.ContactOptInConfirmed: webhook.OptInDataOf(&o), webhook.FormLimited: webhook.FormLimitedData{ID: app.NewID(), Name: "F", PerHour: 60, PerDay: 500, Waiting: 7},
-		webhook.FeedFailed: webhook.FeedFailedData{ID: app.NewID(), URL: "https://blog.test/feed", TopicID: app.NewID(), Error: "x", Tries: 3}} {
+		webhook.EmailReplied: webhook.ReceivedDataOf(&app.Received{ID: app.NewID(), FromEmail: "ann@example.net", Answers: app.NewID(), Proven: true, CreatedAt: at}),
+		webhook.FeedFailed:   webhook.FeedFailedData{ID: app.NewID(), URL: "https://blog.test/feed", TopicID: app.NewID(), Error: "x", Tries: 3}} {
 		var event map[string]any
 		raw, err := webhook.Payload(name, at, data)
 		if err != nil || json.Unmarshal(raw, &event) != nil {
@@ -304,6 +305,7 @@ func (r *testAPI) emitEveryEvent() {
 			r.t.Fatalf("%s %s: %d %s", method, target, w.Code, w.Body)
 		}
 	}
+	r.receive(r.team.ID, "in@acme.test", aReply)
 	topic := r.made(r.full, "/topics", `{"name":"News","default_subscription":"opt_in","description":"All of it"}`)
 	do("PATCH", "/topics/"+topic, `{"name":"Old news"}`)
 	person := r.made(r.full, "/contacts", `{"email":"ann@example.net","first_name":"Ann"}`)

@@ -96,20 +96,20 @@ func TestWebhookUnsentEvents(t *testing.T) {
 		wantStatus(t, w, code)
 		return decoded[answer](t, w)
 	}
-	made := ask(201, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["email.received","email.sent","inbox.thread.created"]}`)
+	made := ask(201, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["inbox.created","email.sent","inbox.thread.created"]}`)
 	for _, got := range []answer{made, ask(200, "GET", "/webhooks/"+made.ID, "")} {
-		if fmt.Sprint(got.Events) != "[email.received email.sent inbox.thread.created]" || fmt.Sprint(got.NotSent) != "[email.received inbox.thread.created]" {
+		if fmt.Sprint(got.Events) != "[inbox.created email.sent inbox.thread.created]" || fmt.Sprint(got.NotSent) != "[inbox.created inbox.thread.created]" {
 			t.Errorf("%+v", got)
 		}
 	}
 	if w := s.as(s.full, "POST", "/webhooks/"+made.ID+"/test", ""); !strings.Contains(w.Body.String(), `"ok":true`) {
 		t.Errorf("the test without a name: %s", w.Body)
 	}
-	wantError(t, s.as(s.full, "POST", "/webhooks/"+made.ID+"/test", `{"event":"email.received"}`), 422, app.CodeValidation, "`event` is email.received, which this service does not send yet")
+	wantError(t, s.as(s.full, "POST", "/webhooks/"+made.ID+"/test", `{"event":"inbox.created"}`), 422, app.CodeValidation, "`event` is inbox.created, which this service does not send yet")
 	if got := ask(200, "PATCH", "/webhooks/"+made.ID, `{"events":["email.sent"]}`); got.NotSent != nil {
 		t.Errorf("%+v", got)
 	}
-	ask(200, "PATCH", "/webhooks/"+made.ID, `{"events":["email.received"]}`)
+	ask(200, "PATCH", "/webhooks/"+made.ID, `{"events":["inbox.created"]}`)
 	wantError(t, s.as(s.full, "POST", "/webhooks/"+made.ID+"/test", ""), 422, app.CodeValidation, "`event` is required")
 }
 

@@ -33,14 +33,6 @@ func TestAbsentListsAreEmpty(t *testing.T) {
 	}
 }
 
-func TestMediaTypeWithHeaderIsDropped(t *testing.T) {
-	for given, want := range map[string]string{"text/html": "text/html", "text/html\r\nX-Evil: 1": "application/octet-stream"} {
-		if got := mediaType(given); got != want {
-			t.Errorf("%q is sent as %q", given, got)
-		}
-	}
-}
-
 func TestRawMessageIsExact(t *testing.T) {
 	for message, want := range map[string]string{
 		"Subject: hi\r\n\r\nbad \xff byte\r\n": `{"object":"email_raw","id":"x","message":"Subject: hi\r\n\r\nbad \ufffd byte\r\n","raw_base64":"U3ViamVjdDogaGkNCg0KYmFkIP8gYnl0ZQ0K"}`,

@@ -38,6 +38,9 @@ func sampleData(name webhook.EventName, teamID string, now time.Time) any {
 	subject, _, _ := strings.Cut(string(name), ".")
 	switch subject {
 	case "email":
+		if name == webhook.EmailReceived || name == webhook.EmailReplied {
+			return sampleReceived(name, teamID, now)
+		}
 		return sampleEmail(name, teamID, now)
 	case "contact":
 		if name == webhook.ContactTopicsUpdated {
@@ -81,6 +84,17 @@ func sampleOptIn(name webhook.EventName, now time.Time) webhook.OptInData {
 		o.Status, o.ContactID, o.DecidedAt = app.OptInConfirmed, app.NewID(), now
 	}
 	return webhook.OptInDataOf(&o)
+}
+
+// sampleReceived returns the data of a made-up event of a received email.
+func sampleReceived(name webhook.EventName, teamID string, now time.Time) webhook.ReceivedData {
+	m := app.Received{ID: app.NewID(), TeamID: teamID, FromEmail: "ann@example.net", To: []string{sampleRecipient}, Recipients: []string{sampleRecipient}, MessageID: "<1@example.net>",
+		Subject: "A test of this webhook", Text: "Hi", HTML: "<p>Hi</p>", ReplyText: "Hi", Size: 1200, CreatedAt: now,
+		Auth: app.ReceivedAuth{SPF: app.AuthPass, DKIM: app.AuthPass, DMARC: app.AuthPass, FromAligned: true}}
+	if name == webhook.EmailReplied {
+		m.Answers, m.Proven = app.NewID(), true
+	}
+	return webhook.ReceivedDataOf(&m)
 }
 
 const sampleRecipient = "recipient@example.com"
