@@ -210,13 +210,11 @@ func resendMCPUnsupported(t *testing.T, mode compat) {
 	w.key = w.in.newKey(t)
 	content := object("type", "doc", "content", []any{})
 	arguments := map[string]map[string]any{
-		"compose-broadcast":               object("broadcastId", someID, "content", content),
-		"compose-template":                object("id", someID, "content", content),
-		"connect-to-editor":               object("resource_type", "template", "resource_id", someID, "agent_name", "x"),
-		"create-domain-claim":             object("name", "example.test"),
-		"get-received-email-attachment":   object("emailId", someID, "id", someID),
-		"get-tiptap-json-content":         object("resource_type", "broadcast", "resource_id", someID),
-		"list-received-email-attachments": object("emailId", someID),
+		"compose-broadcast":       object("broadcastId", someID, "content", content),
+		"compose-template":        object("id", someID, "content", content),
+		"connect-to-editor":       object("resource_type", "template", "resource_id", someID, "agent_name", "x"),
+		"create-domain-claim":     object("name", "example.test"),
+		"get-tiptap-json-content": object("resource_type", "broadcast", "resource_id", someID),
 	}
 	names := absentMethods(t, mcpClient)
 	var all [][]any

@@ -10,10 +10,6 @@ const to = 'ann@example.com';
 const everything = { inboxId: id, threadId: id, emailId: id, draftId: id, labelId: id, id, labels: ['x'], name: 'x', to, from: to, text: 'x' };
 const given = {
   'domains.claims.create': [{ name: 'example.test' }],
-  'emails.receiving.attachments.get': [everything],
-  'emails.receiving.attachments.list': [everything],
-  'emails.receiving.forward': [everything],
-  'emails.receiving.list': [{ limit: 5 }],
   'inboxes.create': [{ username: 'x', domain: 'example.test' }],
   'inboxes.get': [id],
   'inboxes.list': [],

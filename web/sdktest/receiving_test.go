@@ -1,0 +1,193 @@
+package sdktest
+
+import (
+	"fmt"
+	"net/smtp"
+	"strings"
+	"testing"
+	"time"
+
+	resendv3 "github.com/resend/resend-go/v3"
+)
+
+// receivedThing is a received email as clients print it.
+type receivedThing struct {
+	Object      string
+	ID          string
+	From        string
+	To          []string
+	ReceivedFor []string `json:"received_for"`
+	Subject     string
+	MessageID   string `json:"message_id"`
+	Text        string
+	HTML        string
+	Headers     map[string]string
+	Attachments []receivedFile
+	Raw         struct {
+		DownloadURL string `json:"download_url"`
+	}
+}
+
+type receivedFile struct {
+	ID                 string
+	Filename           string
+	ContentType        string `json:"content_type"`
+	ContentDisposition string `json:"content_disposition"`
+	DownloadURL        string `json:"download_url"`
+	Size               int
+}
+
+const receivedMail = "From: Ann <ann@peer.test>\r\nTo: support@in.example.test\r\nSubject: A question\r\nMessage-ID: <q1@peer.test>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n" +
+	"--b\r\nContent-Type: text/plain\r\n\r\nIs it open today?\r\n--b\r\nContent-Type: text/csv; name=hours.csv\r\nContent-Disposition: attachment; filename=hours.csv\r\n\r\nday,open\r\n--b--\r\n"
+
+// newReceivingFixture is a server that receives mail for in.example.test, with one received email.
+func newReceivingFixture(t *testing.T, mode compat) *fixture {
+	t.Helper()
+	ns, at := newNameServer(t), freeAddr(t)
+	w := newDomainFixture(t, ns, append(mode.flags(), "--smtp-receive", at, "--bounce-host", "mx.example.test")...)
+	w.in.addDomain(t, "example.test")
+	w.in.addDomain(t, "in.example.test")
+	api := client{w.in.url, w.key}
+	id := ""
+	for _, d := range func() (list struct{ Data []thing }) { api.get(t, "/domains", &list); return list }().Data {
+		if d.Name == "in.example.test" {
+			id = d.ID
+		}
+	}
+	api.ask(t, "PATCH", "/domains/"+id, map[string]any{"capabilities": map[string]any{"receiving": "enabled"}}, 200)
+	deliver := func() error {
+		return smtp.SendMail(at, nil, "ann@peer.test", []string{"support@in.example.test"}, []byte(receivedMail))
+	}
+	if err := deliver(); err == nil || !strings.HasPrefix(err.Error(), "550") {
+		t.Errorf("before the MX record is found: %v", err)
+	}
+	ns.publish(t, dnsRecord{Name: "in.example.test", Type: "MX", Value: "mx.example.test", Priority: 10})
+	api.ask(t, "POST", "/domains/"+id+"/verify", nil, 200)
+	eventually(t, time.Minute, "the mail is taken", func() (bool, string) {
+		err := deliver()
+		return err == nil, fmt.Sprint(err)
+	})
+	if err := deliver(); err != nil { // as a peer that got no answer
+		t.Errorf("again: %v", err)
+	}
+	return w
+}
+
+func TestNodeClientReceiving(t *testing.T) {
+	part(t, "clients", shortForm)
+	needNode(t)
+	t.Parallel()
+	w := newReceivingFixture(t, likeResend)
+	var got struct {
+		List      struct{ Data []receivedThing }
+		Email     receivedThing
+		Files     struct{ Data []receivedFile }
+		File      receivedFile
+		Content   string
+		Raw       string
+		Forwarded thing
+		Error     apiError
+	}
+	runNode(t, w.in.url, w.key, "receiving.mjs", map[string]string{"FROM": "a@example.test", "ID": someID}).into(t, &got)
+	e := got.Email
+	if len(got.List.Data) != 1 || e.Object != "email" || e.ID != got.List.Data[0].ID || !strings.Contains(e.From, "ann@peer.test") || len(e.ReceivedFor) != 1 || e.ReceivedFor[0] != "support@in.example.test" || e.Subject != "A question" ||
+		e.MessageID != "<q1@peer.test>" || strings.TrimSpace(e.Text) != "Is it open today?" {
+		t.Errorf("list %+v, email %+v", got.List, e)
+	}
+	if f := got.File; len(got.Files.Data) != 1 || f.Filename != "hours.csv" || f.ContentDisposition != "attachment" || strings.TrimSpace(got.Content) != "day,open" || got.Raw != receivedMail {
+		t.Errorf("file %+v %q, raw %q", f, got.Content, got.Raw)
+	}
+	if got.Forwarded.ID == "" || got.Error.StatusCode != 404 {
+		t.Errorf("forwarded %+v, unknown %+v", got.Forwarded, got.Error)
+	}
+	w.wantTo(t, "ann@example.com")
+}
+
+func TestGoV3ClientReceiving(t *testing.T) {
+	part(t, "clients")
+	t.Parallel()
+	w := newReceivingFixture(t, strict)
+	c, _ := v3Client(t, w.in.url, w.key)
+	r := c.Emails.Receiving
+	all, err := r.List()
+	must(t, err)
+	again, err := r.ListWithContext(t.Context())
+	must(t, err)
+	limit := 1
+	page, err := r.ListWithOptions(t.Context(), &resendv3.ListOptions{Limit: &limit})
+	must(t, err)
+	if len(all.Data) != 1 || len(again.Data) != 1 || len(page.Data) != 1 {
+		t.Fatalf("%+v", all)
+	}
+	id := all.Data[0].Id
+	format := "cid"
+	for _, get := range []func() (*resendv3.ReceivedEmail, error){
+		func() (*resendv3.ReceivedEmail, error) { return r.Get(id) },
+		func() (*resendv3.ReceivedEmail, error) { return r.GetWithContext(t.Context(), id) },
+		func() (*resendv3.ReceivedEmail, error) {
+			return r.GetWithOptions(t.Context(), id, &resendv3.GetReceivedEmailParams{HtmlFormat: &format})
+		},
+	} {
+		e, err := get()
+		must(t, err)
+		if e.Object != "email" || e.Subject != "A question" || e.Headers == nil || e.Raw.DownloadUrl == "" || len(e.Attachments) != 1 {
+			t.Errorf("%+v", e)
+		}
+	}
+	files, err := r.ListAttachments(id)
+	must(t, err)
+	more, err := r.ListAttachmentsWithContext(t.Context(), id)
+	must(t, err)
+	few, err := r.ListAttachmentsWithOptions(t.Context(), id, &resendv3.ListOptions{Limit: &limit})
+	must(t, err)
+	if len(files.Data) != 1 || len(more.Data) != 1 || len(few.Data) != 1 {
+		t.Fatalf("%+v", files)
+	}
+	one, err := r.GetAttachment(id, files.Data[0].Id)
+	must(t, err)
+	same, err := r.GetAttachmentWithContext(t.Context(), id, files.Data[0].Id)
+	must(t, err)
+	if one.Filename != "hours.csv" || one.DownloadUrl == "" || same.Id != one.Id {
+		t.Errorf("%+v", one)
+	}
+}
+
+func TestResendCommandLineReceiving(t *testing.T) {
+	part(t, "clients")
+	needNode(t)
+	t.Parallel()
+	w := newReceivingFixture(t, likeResend)
+	call := func(into any, args ...string) {
+		t.Helper()
+		out, err := runCLI(t, w, w.key, append([]string{"emails", "receiving"}, args...)...)
+		must(t, err)
+		out.into(t, into)
+	}
+	var list struct{ Data []receivedThing }
+	var email receivedThing
+	var files struct{ Data []receivedFile }
+	var file receivedFile
+	var forwarded thing
+	call(&list, "list")
+	call(&email, "get", list.Data[0].ID)
+	call(&files, "attachments", email.ID)
+	call(&file, "attachment", email.ID, files.Data[0].ID)
+	call(&forwarded, "forward", email.ID, "--to", "ann@example.com", "--from", "a@example.test")
+	if email.Subject != "A question" || file.Filename != "hours.csv" || forwarded.ID == "" {
+		t.Errorf("%+v, %+v, %+v", email, file, forwarded)
+	}
+	w.wantTo(t, "ann@example.com")
+}
+
+func TestResendMCPReceiving(t *testing.T) {
+	part(t, "clients")
+	needMCP(t)
+	t.Parallel()
+	w := newReceivingFixture(t, likeResend)
+	resendMCPAt(t, w).checkCalls(t, []toolCall{
+		{"list-received-emails", object(), "A question", "RECEIVED", false},
+		{"get-received-email", object("id", "$RECEIVED"), "Is it open today?", "", false},
+		{"list-received-email-attachments", object("emailId", "$RECEIVED"), "hours.csv", "FILE", false},
+		{"get-received-email-attachment", object("emailId", "$RECEIVED", "id", "$FILE"), "hours.csv", "", false},
+	})
+}
