@@ -18,10 +18,11 @@ import (
 
 const (
 	spfVersion = "v=spf1"
-	// reverse is the type of the records that the term ptr uses (RFC 7208 5.5).
-	reverse  app.DNSType = "PTR"
-	maxLocal             = 64 // bytes of a local part in macros (RFC 5321 4.5.3.1.1)
+	maxLocal   = 64 // bytes of a local part in macros (RFC 5321 4.5.3.1.1)
 )
+
+// reverse is the type of the records that the term ptr uses (RFC 7208 5.5).
+const reverse app.DNSType = "PTR"
 
 // spfResult is the result of SPF for a domain.
 type spfResult struct {
