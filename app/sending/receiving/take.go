@@ -122,6 +122,14 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 
 const maxHelo = 255
 
+// replyPayload is the payload of the event of a contact that answered an email.
+type replyPayload struct {
+	EmailID     string `json:"email_id"`
+	ReceivedID  string `json:"received_id"`
+	BroadcastID string `json:"broadcast_id,omitzero"`
+	TemplateID  string `json:"template_id,omitzero"`
+}
+
 // announce stores the webhook events of a received email. email.replied is sent only if a recipient of one of the
 // team's emails answered it in person.
 func (s *Service) announce(tx *db.Tx, e *app.Received) error {
@@ -136,7 +144,11 @@ func (s *Service) announce(tx *db.Tx, e *app.Received) error {
 	if err != nil {
 		return err
 	}
-	payload, err := json.Marshal(map[string]string{"email_id": e.Answers, "template_id": template, "received_id": e.ID}, json.Deterministic(true))
+	sent, err := tx.EmailRow(e.TeamID, e.Answers)
+	if err != nil {
+		return err
+	}
+	payload, err := json.Marshal(replyPayload{e.Answers, e.ID, sent.BroadcastID, template}, json.Deterministic(true))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package receiving_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -9,8 +11,12 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/mailauth"
+	"mailer/app/rules/webhook"
+	"mailer/app/sending/mail"
 	"mailer/app/sending/receiving"
 	"mailer/app/testing/testserver"
+	"mailer/db"
 )
 
 // fixture is a server with two teams: one receives for one.test, the other for two.test.
@@ -192,4 +198,55 @@ func TestMessageAboveMemoryIsRefused(t *testing.T) {
 	if err := f.deliver(text+strings.Repeat("x\r\n", 2<<20), "a@one.test"); !errors.Is(err, receiving.ErrTooLarge) {
 		t.Error(err)
 	}
+}
+
+// TestAnswersOfRecipients: only an authenticated answer that a person wrote to an email of the team is announced as a
+// reply.
+func TestAnswersOfRecipients(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.AddContact("bob@example.net", false)
+	hook := f.AddWebhook("in.test", webhook.EmailReceived, webhook.EmailReplied)
+	id, err := f.Services.Mail.SendEmail(t.Context(), f.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
+	testserver.Must(t, err)
+	var signals []app.Signal
+	f.service.OnSignal = func(_ *db.Tx, s app.Signal) error { signals = append(signals, s); return nil }
+	for i, tt := range []struct {
+		from, to, header string
+		auth             app.ReceivedAuth
+		answers, proven  bool
+		replied          bool
+	}{
+		{"bob@example.net", "ann@one.test", "", app.ReceivedAuth{DMARC: app.AuthPass}, true, true, true},
+		{"Bob <BOB@example.net>", "ann@one.test", "", app.ReceivedAuth{DKIMDomains: []string{"example.net"}}, true, true, true},
+		{"bob@example.net", "ann@one.test", "Auto-Submitted: auto-replied\r\n", app.ReceivedAuth{DMARC: app.AuthPass}, true, true, false},
+		{"bob@example.net", "ann@one.test", "", app.ReceivedAuth{DMARC: app.AuthFail, DKIMDomains: []string{"other.test"}}, true, false, false},
+		{"eve@example.net", "ann@one.test", "", app.ReceivedAuth{DMARC: app.AuthPass}, true, false, false},
+		{"bob@example.net", "x@two.test", "", app.ReceivedAuth{DMARC: app.AuthPass}, false, false, false}, // another team's email
+	} {
+		f.service.Check = func(context.Context, mailauth.Input) app.ReceivedAuth { return tt.auth }
+		before, events := len(signals), f.SQL("SELECT count(*) FROM webhook_events WHERE type = 'email.replied'")[0]
+		testserver.Must(t, f.deliver(fmt.Sprintf("From: %s\r\nSubject: Re\r\n%sIn-Reply-To: <%s>\r\nMessage-ID: <a%d@x.test>\r\n\r\nYes\r\n", tt.from, tt.header, app.EmailMessageID(id, testserver.TestDomain), i), tt.to))
+		got := f.received(btoi(tt.to == "x@two.test"))[0]
+		if (got.Answers == id) != tt.answers || got.Proven != tt.proven {
+			t.Errorf("%d: answers %q, proven %t", i, got.Answers, got.Proven)
+		}
+		announced := f.SQL("SELECT count(*) FROM webhook_events WHERE type = 'email.replied'")[0] != events
+		if announced != tt.replied || (len(signals) > before) != tt.replied {
+			t.Errorf("%d: announced %t, %d signals", i, announced, len(signals)-before)
+		}
+	}
+	if s := signals[0]; s.Name != app.TriggerEmailReplied || !strings.Contains(string(s.Payload), id) {
+		t.Errorf("%+v", s)
+	}
+	if n := f.SQL("SELECT count(*) FROM webhook_events WHERE type = 'email.received'")[0]; n != "5" {
+		t.Errorf("%s received emails are announced to %s", n, hook.ID)
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
