@@ -80,7 +80,7 @@ type deletedDomain struct {
 // capabilitiesRequest says what a domain is used for. Sending can't be disabled.
 type capabilitiesRequest struct {
 	Sending   string `json:"sending,omitempty" enum:"enabled"`
-	Receiving string `json:"receiving,omitempty" enum:"enabled,disabled" doc:"enabled: mail for the domain is received, once its Receiving record is found. Only on a server that receives mail"`
+	Receiving string `json:"receiving,omitempty" enum:"enabled,disabled" doc:"Receives mail"`
 }
 
 func (c *capabilitiesRequest) check() error {
@@ -116,14 +116,14 @@ func (s tlsSetting) check(adds bool) error {
 }
 
 type addDomainRequest struct {
-	Name              string               `json:"name" doc:"The domain name, like example.com"`
-	Region            string               `json:"region,omitempty" doc:"One of the regions that this server has a relay for; default: the first"`
-	CustomReturnPath  string               `json:"custom_return_path,omitempty" default:"send" doc:"The label of the return path domain, in front of the domain"`
+	Name              string               `json:"name" doc:"Like example.com"`
+	Region            string               `json:"region,omitempty" doc:"A region of this server; default: the first"`
+	CustomReturnPath  string               `json:"custom_return_path,omitempty" default:"send" doc:"The label of the return path, in front of the domain"`
 	OpenTracking      bool                 `json:"open_tracking,omitempty"`
 	ClickTracking     bool                 `json:"click_tracking,omitempty"`
 	TrackingSubdomain string               `json:"tracking_subdomain,omitempty"`
 	Capabilities      *capabilitiesRequest `json:"capabilities,omitempty"`
-	TLS               tlsSetting           `json:"tls,omitempty" enum:"opportunistic" doc:"Only the default is accepted: the server's relay decides about TLS"`
+	TLS               tlsSetting           `json:"tls,omitempty" enum:"opportunistic" doc:"Only the default: the server's relay decides about TLS"`
 }
 
 type updateDomainRequest struct {

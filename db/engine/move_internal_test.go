@@ -34,7 +34,7 @@ var (
 	movedObjects = []any{`{"a":1,"B":-2.50,"c":1e400,"d":"\u00e9\n"}`, nil, `{}`, `{"z":"É","a":12345678901234567890}`}
 	movedPieces  = [][]byte{{}, bytes.Repeat([]byte{0, 0xff, 'x', 7}, 64<<10), {0}, []byte("\\x00")}
 	numberedKeys = regexp.MustCompile(`^(n|seq)$`)
-	shortBytes   = regexp.MustCompile(`^(address|id|hash|person|credential_id)$`) // indexed
+	shortBytes   = regexp.MustCompile(`^(address|id|hash|person|credential_id|digest|effect)$`) // indexed
 )
 
 // fillFile returns a database with rows of edge-case values in every table.

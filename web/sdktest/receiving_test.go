@@ -1,9 +1,12 @@
 package sdktest
 
 import (
+	"context"
 	"fmt"
 	"net/smtp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,37 +43,101 @@ type receivedFile struct {
 const receivedMail = "From: Ann <ann@peer.test>\r\nTo: support@in.example.test\r\nSubject: A question\r\nMessage-ID: <q1@peer.test>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n" +
 	"--b\r\nContent-Type: text/plain\r\n\r\nIs it open today?\r\n--b\r\nContent-Type: text/csv; name=hours.csv\r\nContent-Disposition: attachment; filename=hours.csv\r\n\r\nday,open\r\n--b--\r\n"
 
-// newReceivingFixture is a server that receives mail for in.example.test, with one received email.
-func newReceivingFixture(t *testing.T, mode compat) *fixture {
+// receivingFixture is a server that receives mail for in.example.test at an address.
+type receivingFixture struct {
+	*fixture
+	at string
+}
+
+// newReceivingFixture starts the server and delivers one email.
+func newReceivingFixture(t *testing.T, mode compat) *receivingFixture {
 	t.Helper()
 	ns, at := newNameServer(t), freeAddr(t)
-	w := newDomainFixture(t, ns, append(mode.flags(), "--smtp-receive", at, "--bounce-host", "mx.example.test")...)
+	w := &receivingFixture{newDomainFixture(t, ns, append(mode.flags(), "--smtp-receive", at, "--bounce-host", "mx.example.test", "--rate-limit", "0")...), at}
 	w.in.addDomain(t, "example.test")
 	w.in.addDomain(t, "in.example.test")
 	api := client{w.in.url, w.key}
-	id := ""
-	for _, d := range func() (list struct{ Data []thing }) { api.get(t, "/domains", &list); return list }().Data {
-		if d.Name == "in.example.test" {
-			id = d.ID
-		}
-	}
+	var list struct{ Data []thing }
+	api.get(t, "/domains", &list)
+	id := list.Data[0].ID // the newest
 	api.ask(t, "PATCH", "/domains/"+id, map[string]any{"capabilities": map[string]any{"receiving": "enabled"}}, 200)
-	deliver := func() error {
-		return smtp.SendMail(at, nil, "ann@peer.test", []string{"support@in.example.test"}, []byte(receivedMail))
-	}
-	if err := deliver(); err == nil || !strings.HasPrefix(err.Error(), "550") {
+	if err := w.deliver(receivedMail); err == nil || !strings.HasPrefix(err.Error(), "550") {
 		t.Errorf("before the MX record is found: %v", err)
 	}
 	ns.publish(t, dnsRecord{Name: "in.example.test", Type: "MX", Value: "mx.example.test", Priority: 10})
 	api.ask(t, "POST", "/domains/"+id+"/verify", nil, 200)
 	eventually(t, time.Minute, "the mail is taken", func() (bool, string) {
-		err := deliver()
+		err := w.deliver(receivedMail)
 		return err == nil, fmt.Sprint(err)
 	})
-	if err := deliver(); err != nil { // as a peer that got no answer
+	if err := w.deliver(receivedMail); err != nil { // as a peer that got no answer
 		t.Errorf("again: %v", err)
 	}
 	return w
+}
+
+// deliver sends a message as another server does.
+func (w *receivingFixture) deliver(message string) error {
+	return smtp.SendMail(w.at, nil, "ann@peer.test", []string{"support@in.example.test"}, []byte(message))
+}
+
+// TestKillWhileReceiving kills the server again and again while peers deliver mail, which they repeat until it is taken.
+// Each email is there once.
+func TestKillWhileReceiving(t *testing.T) {
+	part(t, "kills")
+	t.Parallel()
+	w := newReceivingFixture(t, strict)
+	rounds := killCount()
+	const peers = 4
+	n := 25 * rounds
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var taken atomic.Int64
+	var group sync.WaitGroup
+	for peer := range peers {
+		group.Go(func() {
+			for i := range n {
+				size := []int{10, 1000, 200_000}[i%3] // in one Write, and in pieces
+				message := fmt.Sprintf("From: ann@peer.test\r\nTo: support@in.example.test\r\nSubject: s\r\nMessage-ID: <m%d-%d@peer.test>\r\n\r\n%s\r\n", peer, i, strings.Repeat("0123456789\r\n", size/10))
+				for ctx.Err() == nil && w.deliver(message) != nil {
+					pause(ctx, 20*time.Millisecond)
+				}
+				taken.Add(1)
+			}
+		})
+	}
+	for range rounds {
+		afterRandom(time.Second)
+		w.in.kill(t)
+		w.in.serve(t)
+	}
+	eventually(t, 5*time.Minute, "all mail is taken", func() (bool, string) {
+		return taken.Load() == int64(peers*n), fmt.Sprint(taken.Load(), " of ", peers*n)
+	})
+	group.Wait()
+	count, after := map[string]int{}, ""
+	for more := true; more; {
+		var page struct {
+			Data    []receivedThing
+			HasMore bool `json:"has_more"`
+		}
+		client{w.in.url, w.key}.get(t, "/emails/receiving?limit=100"+after, &page)
+		for _, m := range page.Data {
+			count[m.MessageID]++
+			after = "&after=" + m.ID
+		}
+		more = page.HasMore
+	}
+	for id, times := range count {
+		if times != 1 {
+			t.Errorf("%s is there %d times", id, times)
+		}
+	}
+	if len(count) != peers*n+1 {
+		t.Errorf("%d emails, want %d", len(count), peers*n+1)
+	}
+	t.Logf("%d kills, %d emails", rounds, len(count))
+	w.in.checkFiles(t)
 }
 
 func TestNodeClientReceiving(t *testing.T) {
@@ -159,7 +226,7 @@ func TestResendCommandLineReceiving(t *testing.T) {
 	w := newReceivingFixture(t, likeResend)
 	call := func(into any, args ...string) {
 		t.Helper()
-		out, err := runCLI(t, w, w.key, append([]string{"emails", "receiving"}, args...)...)
+		out, err := runCLI(t, w.fixture, w.key, append([]string{"emails", "receiving"}, args...)...)
 		must(t, err)
 		out.into(t, into)
 	}
@@ -184,7 +251,7 @@ func TestResendMCPReceiving(t *testing.T) {
 	needMCP(t)
 	t.Parallel()
 	w := newReceivingFixture(t, likeResend)
-	resendMCPAt(t, w).checkCalls(t, []toolCall{
+	resendMCPAt(t, w.fixture).checkCalls(t, []toolCall{
 		{"list-received-emails", object(), "A question", "RECEIVED", false},
 		{"get-received-email", object("id", "$RECEIVED"), "Is it open today?", "", false},
 		{"list-received-email-attachments", object("emailId", "$RECEIVED"), "hours.csv", "FILE", false},
