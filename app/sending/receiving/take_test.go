@@ -69,6 +69,7 @@ func (f *fixture) received(team int) []app.Received {
 const text = "From: bob@example.net\r\nTo: ann@one.test\r\nSubject: hello\r\nMessage-ID: <1@example.net>\r\n\r\nHello\r\n"
 
 func TestMessageIsStoredForEachTeamOnce(t *testing.T) {
+	testserver.BothEngines(t)
 	t.Parallel()
 	f := newFixture(t)
 	large := text + strings.Repeat("x\r\n", app.ReceivedPiece)
@@ -203,6 +204,7 @@ func TestMessageAboveMemoryIsRefused(t *testing.T) {
 // TestAnswersOfRecipients: only an authenticated answer that a person wrote to an email of the team is announced as a
 // reply.
 func TestAnswersOfRecipients(t *testing.T) {
+	testserver.BothEngines(t)
 	t.Parallel()
 	f := newFixture(t)
 	f.AddContact("bob@example.net", false)
