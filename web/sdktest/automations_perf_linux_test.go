@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-var manyRuns = flag.Int("runs", 0, "how many runs of automations are due at once, and ten times as many wait; 0: 10000")
+var manyRuns = flag.Int("runs", 0, "how many runs of automations are due in the same minute, and ten times as many wait; 0: 10000")
 
 // copyRuns gives each contact of the database a copy of the only run, due at a time, or makes that number of
 // copies for contacts that do not exist.

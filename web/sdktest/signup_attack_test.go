@@ -193,7 +193,7 @@ func TestSignUpUnderAttack(t *testing.T) {
 	if mails > formsPerHour || most > 1 {
 		t.Errorf("%d confirmations of the form in an hour, at most %d; %d to one address in ten minutes", mails, formsPerHour, most)
 	}
-	// The attack uses up the mails of the hour at once. Honest sign-ups wait for the next ones, of which they are the
+	// The attack uses up the mails of the hour within seconds. Honest sign-ups wait for the next ones, of which they are the
 	// first: their ranges have the fewest that wait.
 	waits := pendingOptIns(t, api)
 	for _, email := range honest {

@@ -124,7 +124,7 @@ func TestMailOfSeveralTeamsIsTakenBeforeReply(t *testing.T) {
 	if m := got[0]; m.text != mailText+".dot\r\n"+strings.Repeat("x", 5000)+"\r\n" || m.Size != int64(len(m.text)) || m.MailFrom != "Bob@example.com" || m.Helo != "peer.test" || m.RemoteIP.String() != "127.0.0.1" {
 		t.Errorf("%+v", m)
 	}
-	c.begin() // the session goes on
+	c.begin() // the session continues
 	c.cmd(mailText+".", "250 ")
 }
 
