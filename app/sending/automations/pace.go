@@ -61,14 +61,14 @@ func (p *pace) accept(n int) {
 func (p *pace) allow(now time.Time, open int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if passed := now.Sub(p.judgedAt); passed >= paceEvery {
+	passed, drained := now.Sub(p.judgedAt), open == 0 && p.accepted >= p.window
+	if passed >= paceEvery || drained {
 		sent := max(p.openThen+p.accepted-open, 0)
-		perSecond := int(float64(sent) / passed.Seconds())
 		switch {
-		case open == 0 && p.accepted >= p.window: // all left: the relays may take more
+		case drained: // all left: the relays may take more
 			p.window *= 2
 		case p.accepted > 0 || p.openThen > 0:
-			p.window = 2 * perSecond
+			p.window = int(2 * float64(sent) / passed.Seconds())
 		}
 		p.window = min(max(p.window, minWindow), maxWindow)
 		p.judgedAt, p.accepted, p.openThen = now, 0, open
