@@ -37,6 +37,14 @@ func (s *Service) paceOf(teamID string) *pace {
 	return p
 }
 
+// ClockMoved forgets what was measured by the old time after a step of the wall clock.
+func (s *Service) ClockMoved() {
+	s.mu.Lock()
+	clear(s.paces)
+	s.mu.Unlock()
+	s.wake.Notify()
+}
+
 // state returns the window, and until when the team rests.
 func (p *pace) state(now time.Time) (window int, until time.Time) {
 	p.mu.Lock()
