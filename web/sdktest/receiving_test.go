@@ -53,9 +53,16 @@ type receivingFixture struct {
 // newReceivingFixture starts the server and delivers one email.
 func newReceivingFixture(t *testing.T, mode compat, args ...string) *receivingFixture {
 	t.Helper()
+	return newReceivingFixtureBy(t, start, mode, args...)
+}
+
+// newReceivingFixtureBy is newReceivingFixture for a server that begin starts.
+func newReceivingFixtureBy(t *testing.T, begin func(t *testing.T, args ...string) *instance, mode compat, args ...string) *receivingFixture {
+	t.Helper()
 	ns, at := newNameServer(t), freeAddr(t)
-	args = slices.Concat(mode.flags(), []string{"--smtp-receive", at, "--bounce-host", "mx.example.test", "--rate-limit", "0"}, args)
-	w := &receivingFixture{newDomainFixture(t, ns, args...), at}
+	w := &receivingFixture{&fixture{sink: newSink(t, sinkOptions{})}, at}
+	w.in = begin(t, slices.Concat([]string{"--relay", "smtp://" + w.sink.addr + "?tls=off", "--resolver", ns.addr, "--smtp-receive", at, "--bounce-host", "mx.example.test", "--rate-limit", "0"}, mode.flags(), args)...)
+	w.key = w.in.newKey(t)
 	w.in.addDomain(t, "example.test")
 	w.in.addDomain(t, "in.example.test")
 	api := client{w.in.url, w.key}
