@@ -46,10 +46,12 @@ const (
 )
 
 // memoryBytes is the memory of all messages that are parsed at the same time, if the process has no limit.
-// parsedFactor is how many bytes a byte of a message needs then: the message, its decoded parts, and its text.
+// parsedFactor is how many bytes a byte of a message needs then, for the message and its decoded parts; textFactor is how
+// many more a byte needs that may be of its text, which is kept in three forms and divided into lines.
 const (
 	memoryBytes  = 256 << 20
 	parsedFactor = 3
+	textFactor   = 12
 )
 
 // The free space of a disk under which nothing is received: both conditions must hold.

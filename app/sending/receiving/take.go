@@ -39,7 +39,7 @@ func (s *Service) Take(ctx context.Context, in Delivery) error {
 	if in.Size > s.memory.Capacity {
 		return ErrTooLarge
 	}
-	need := min(parsedFactor*in.Size+smallMessage, s.memory.Capacity)
+	need := min(parsedFactor*in.Size+textFactor*min(in.Size, inbound.MaxBodies)+smallMessage, s.memory.Capacity)
 	if err := s.memory.Acquire(ctx, in.To[0].TeamID, need); err != nil {
 		return fmt.Errorf("wait for memory for a received message: %w", err)
 	}
