@@ -87,6 +87,7 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		return base.Unavailable(err)
 	}
 	sender, hash := s.sender(e)
+	candidates := s.candidates(e.Recipients, m)
 	small := in.Size <= smallMessage
 	if !small {
 		if err := s.storePieces(ctx, e.ID, raw); err != nil {
@@ -106,13 +107,14 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 				return err
 			}
 		}
-		if err := relate(tx, e, m, sender, hash); err != nil {
+		broadcastID, err := relate(tx, e, candidates, sender, hash)
+		if err != nil {
 			return err
 		}
 		if err := tx.InsertReceived(e, digest); err != nil {
 			return err
 		}
-		return s.announce(tx, e)
+		return s.announce(tx, e, broadcastID)
 	})
 	if errors.Is(err, ErrFull) {
 		return err
@@ -132,7 +134,7 @@ type replyPayload struct {
 
 // announce stores the webhook events of a received email. email.replied is sent only if a recipient of one of the
 // team's emails answered it in person.
-func (s *Service) announce(tx *db.Tx, e *app.Received) error {
+func (s *Service) announce(tx *db.Tx, e *app.Received, broadcastID string) error {
 	data := func() (any, error) { return webhook.ReceivedDataOf(e), nil }
 	if err := s.events.Announce(tx, e.TeamID, webhook.EmailReceived, data); err != nil || !e.Proven || e.AutoSubmitted != app.AutoNone {
 		return err
@@ -144,11 +146,7 @@ func (s *Service) announce(tx *db.Tx, e *app.Received) error {
 	if err != nil {
 		return err
 	}
-	sent, err := tx.EmailRow(e.TeamID, e.Answers)
-	if err != nil {
-		return err
-	}
-	payload, err := json.Marshal(replyPayload{e.Answers, e.ID, sent.BroadcastID, template}, json.Deterministic(true))
+	payload, err := json.Marshal(replyPayload{e.Answers, e.ID, broadcastID, template}, json.Deterministic(true))
 	if err != nil {
 		return err
 	}
@@ -189,59 +187,4 @@ func digestOf(recipients []string, messageID string, content []byte) []byte {
 	fmt.Fprintf(h, "%s\n", messageID)
 	h.Write(content)
 	return h.Sum(nil)
-}
-
-// sender returns the address of the From and its hash; empty: it has none that can be read.
-func (s *Service) sender(e *app.Received) (from app.Address, hash app.AddressHash) {
-	from, err := app.ParseAddress(e.FromEmail)
-	if err != nil {
-		return app.Address{}, hash
-	}
-	return from, s.Sealer.AddressHash(e.TeamID, from.Key())
-}
-
-// relate finds the contact of the sender, and the email that a message answers.
-func relate(tx *db.Tx, e *app.Received, m *inbound.Message, from app.Address, hash app.AddressHash) error {
-	if from.Domain != "" {
-		c, err := tx.ContactByAddress(e.TeamID, hash)
-		if base.IgnoreNotFound(err) != nil {
-			return err
-		}
-		e.ContactID = c.ID
-	}
-	for _, ref := range slices.Backward(append(slices.Clone(m.References), m.InReplyTo...)) {
-		id, _ := app.CutEmailMessageID(ref)
-		id, ok := app.ParseID(id)
-		if !ok {
-			continue
-		}
-		sent, err := tx.EmailRow(e.TeamID, id)
-		if base.IgnoreNotFound(err) != nil {
-			return err
-		}
-		if err != nil {
-			continue
-		}
-		e.Answers = sent.ID
-		e.Proven = from.Domain != "" && sentTo(sent, from) && vouched(e.Auth, from.Domain)
-		return nil
-	}
-	return nil
-}
-
-// sentTo reports whether an address is a recipient of an email.
-func sentTo(sent *app.Email, from app.Address) bool {
-	for _, list := range [][]app.Address{sent.To, sent.Cc, sent.Bcc} {
-		for i := range list {
-			if list[i].Key() == from.Key() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// vouched reports whether DMARC, or a DKIM signature of the domain itself, passes.
-func vouched(auth app.ReceivedAuth, domain string) bool {
-	return auth.DMARC == app.AuthPass || slices.ContainsFunc(auth.DKIMDomains, func(d string) bool { return strings.EqualFold(d, domain) })
 }
