@@ -44,7 +44,9 @@ func returnPathText() *base32.Encoding {
 
 // ReturnPath returns the signed address for bounces of a transaction: "bounce+…@host". The MAC covers host too. The
 // address is valid until its master key is retired: bounces may arrive days later.
-func (s *Sealer) ReturnPath(host string, p ReturnPath) string { return s.signPath(&returnPaths, host, p) }
+func (s *Sealer) ReturnPath(host string, p ReturnPath) string {
+	return s.signPath(&returnPaths, host, p)
+}
 
 // ReadReturnPath returns what an address made by ReturnPath identifies, in any case; ok is false
 // for every other address.
@@ -77,7 +79,7 @@ func (k *signedPath) matches(mailbox string) bool {
 }
 
 func (s *Sealer) signPath(k *signedPath, host string, p ReturnPath) string {
-	id := uuid.MustParse(p.EmailID)
+	id := uuid.MustParse(p.EmailID) // of a stored email
 	n := byte(manyRecipients)
 	if p.Recipient >= 0 && p.Recipient <= MaxReturnPathRecipient {
 		n = byte(p.Recipient)

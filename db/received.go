@@ -167,7 +167,7 @@ func (r *Reader) OldReceived(before time.Time, limit int) ([]app.Received, error
 	return list(r, func(s scanner) (m app.Received, err error) {
 		err = s.Scan(&m.ID, &m.TeamID)
 		return m, err
-	}, `SELECT id, team_id FROM received_emails WHERE created_at < ? ORDER BY created_at LIMIT ?`, milli(before), limit)
+	}, `SELECT id, team_id FROM received_emails WHERE created_at < ? ORDER BY created_at, id LIMIT ?`, milli(before), limit)
 }
 
 // DeleteReceivedPieces deletes the first pieces of a message, at most limit, and reports whether there may be more.

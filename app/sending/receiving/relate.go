@@ -25,7 +25,11 @@ func (s *Service) sender(e *app.Received) (from app.Address, hash app.AddressHas
 // was sent to, and those in the Message-IDs that it refers to, the last one first.
 func (s *Service) candidates(recipients []string, m *inbound.Message) (ids []string) {
 	for _, address := range recipients {
-		if p, ok := s.Sealer.ReadReplyAddress(address); ok {
+		a, err := app.ParseAddress(address)
+		if err != nil {
+			continue
+		}
+		if p, ok := s.Sealer.ReadReplyAddress(a.Mailbox()); ok {
 			ids = append(ids, p.EmailID)
 		}
 	}
