@@ -15,6 +15,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/net/rspamd"
 	"mailer/app/rules/inbound"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
@@ -50,6 +51,7 @@ func (s *Service) Take(ctx context.Context, in Delivery) error {
 	}
 	m := inbound.Parse(raw)
 	auth := s.Check(ctx, mailauth.Input{Raw: raw, Remote: in.RemoteIP, Helo: in.Helo, MailFrom: in.MailFrom, FromDomains: m.FromDomains})
+	spam := s.askSpamFilter(ctx, &in, raw)
 	content := sha256.Sum256(raw)
 	for len(in.To) > 0 {
 		teamID := in.To[0].TeamID
@@ -61,7 +63,7 @@ func (s *Service) Take(ctx context.Context, in Delivery) error {
 			}
 		})
 		in.To = slices.DeleteFunc(slices.Clone(in.To), func(t Target) bool { return t.TeamID == teamID })
-		if err := s.store(ctx, &in, m, auth, own, content[:], raw); err != nil {
+		if err := s.store(ctx, &in, m, auth, spam, own, content[:], raw); err != nil {
 			return err
 		}
 	}
@@ -69,10 +71,10 @@ func (s *Service) Take(ctx context.Context, in Delivery) error {
 }
 
 // store stores a message for one team.
-func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, auth app.ReceivedAuth, own []Target, content, raw []byte) error {
+func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, auth app.ReceivedAuth, spam *app.ReceivedSpam, own []Target, content, raw []byte) error {
 	e := &app.Received{ID: app.NewID(), TeamID: own[0].TeamID, DomainID: own[0].DomainID, MailFrom: in.MailFrom, Helo: app.CutText(in.Helo, maxHelo), RemoteIP: in.RemoteIP.String(),
 		From: m.From, FromEmail: m.FromEmail, To: m.To, Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Subject: m.Subject, MessageID: m.MessageID, Headers: m.Headers, Size: in.Size,
-		Text: m.Text, HTML: m.HTML, ReplyText: inbound.ReplyText(m), Files: slices.Clone(m.Files), Auth: auth, AutoSubmitted: m.AutoSubmitted(in.MailFrom == ""), CreatedAt: clock.Now()}
+		Text: m.Text, HTML: m.HTML, ReplyText: inbound.ReplyText(m), Files: slices.Clone(m.Files), Auth: auth, AutoSubmitted: m.AutoSubmitted(in.MailFrom == ""), Spam: spam, CreatedAt: clock.Now()}
 	for i := range e.Files {
 		e.Files[i].ID = app.NewID()
 	}
@@ -123,6 +125,23 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 }
 
 const maxHelo = 255
+
+// askSpamFilter returns what the spam filter says of a message; nil: there is none, or it failed, which is logged.
+func (s *Service) askSpamFilter(ctx context.Context, in *Delivery, raw []byte) *app.ReceivedSpam {
+	if s.AskSpamFilter == nil {
+		return nil
+	}
+	question := &rspamd.Input{Raw: raw, RemoteIP: in.RemoteIP.String(), Helo: in.Helo, MailFrom: in.MailFrom}
+	for _, t := range in.To {
+		question.Recipients = append(question.Recipients, t.Address)
+	}
+	spam, err := s.AskSpamFilter(ctx, question)
+	if err != nil {
+		s.Log.Error("ask the spam filter about received mail; it is taken without an answer", "err", err)
+		return nil
+	}
+	return spam
+}
 
 // replyPayload is the payload of the event of a contact that answered an email.
 type replyPayload struct {
