@@ -113,7 +113,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		emails.ActionRoutes{Attempts: s.Search, Retry: s.Queue, Resends: s.Resends, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.PreviewRoutes{Service: s.EmailPreviews, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Mail, BaseURL: h.BaseURL()},
-		receiving.Routes{Service: s.Receiving, FilesBase: filesBase(s)},
+		receiving.Routes{Service: s.Receiving, FilesBase: filesBase(s), EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		emails.MetricsRoutes{Service: s.Stats},
 		logRoutes{s.RequestLog},
 		audience.SuppressionRoutes{Service: s.Suppressions},
