@@ -49,7 +49,7 @@ function Files({ of: m }) {
 	const all = m.attachments;
 	if (!all.length) return html`<${Empty} icon="attach" title=${t('email.noAttachments')} />`;
 	const get = (file) => download(async () => (await api.get(encoded`/emails/receiving/${m.id}/attachments/${file.id}`)).download_url);
-	return html`<p class="t12 muted received-note">${t('received.filesNote')}</p><table class="table table--fixed"><thead><tr><th>${t('email.file')}</th><th class="hide-s w-to">${t('email.kind')}</th><th class="num w-num">${t('email.size')}</th><th class="num w-num"><span class="vh">${t('email.download')}</span></th></tr></thead><tbody>${all.slice(0, n).map((file) => {
+	return html`<p class="t12 muted received-note">${t('received.filesNote')}</p><table class="table table--fixed"><thead><tr><th>${t('email.file')}</th><th class="hide-s w-to">${t('email.kind')}</th><th class="num w-count">${t('email.size')}</th><th class="num w-act"><span class="vh">${t('email.download')}</span></th></tr></thead><tbody>${all.slice(0, n).map((file) => {
 		const name = file.filename || t('received.noName');
 		return html`<tr key=${file.id}><td class="cell-cut" title=${name}><${Icon} name="attach" /><bdi>${name}</bdi>${file.content_disposition === 'inline' ? html` <span class="badge">${t('email.inline')}</span>` : ''}</td><td class="mono cell-cut hide-s" title=${file.content_type}>${file.content_type}</td><td class="num">${size(file.size)}</td><td class="num"><${Button} icon="download" kind="quiet" label=${t('email.downloadFile', { name })} onClick=${() => get(file)} /></td></tr>`;
 	})}</tbody></table>${all.length > n && html`<div class="table-foot"><${Button} onClick=${() => setN(n + 10 * shownFiles)}>${t('received.moreFiles', { n: all.length - n })}<//></div>`}`;
@@ -72,6 +72,15 @@ function Tab({ at, of: m }) {
 
 /** Some of many addresses. @param {string[]} all */
 const some = (all) => (all.length ? html`${all.slice(0, shownAddresses).map((one, i) => html`${i > 0 && ', '}<bdi>${one.slice(0, 500)}</bdi>`)}${all.length > shownAddresses && html` ${t('emails.others', { n: all.length - shownAddresses })}`}` : '');
+
+/** How the status of what a route did looks. */
+const effects = { waiting: 'neutral', accepted: 'good', skipped: 'warn' };
+
+/** What routes did with an email. */
+function Effects({ of: m }) {
+	if (!m.effects?.length) return null;
+	return html`<${Section} title=${t('received.effects')}><ul class="items items--top">${m.effects.map((e) => html`<li><div class="grow"><${Status} of=${effects[e.status]} word=${t(`received.effectStatus.${e.status}`)} /><p>${e.email_id ? html`<a class="link" href=${base + encoded`/emails/${e.email_id}`}>${t(`received.effect.${e.type}`)}</a>` : t(`received.effect.${e.type}`)} ${e.to && html`<bdi class="break">${e.to}</bdi>`}</p>${e.reason && html`<p class="t12 muted">${e.reason}</p>`}</div></li>`)}</ul><//>`;
+}
 
 function Aside({ of: m }) {
 	const { name, address } = authorOf(m.from);
@@ -96,7 +105,7 @@ function Aside({ of: m }) {
 		}),
 		[t('received.signedBy'), some(signed)],
 		[t('received.spam'), m.spam && html`<${Status} of=${m.spam.is_spam ? 'warn' : 'good'} word=${t(m.spam.is_spam ? 'received.isSpam' : 'received.noSpam')} /> <span class="muted num">${number(m.spam.score, { maximumFractionDigits: 1 })}</span>${m.spam.reasons?.length > 0 && html`<p class="t12 muted break">${m.spam.reasons.slice(0, shownAddresses).join(', ')}</p>`}`],
-	]} /><p class="t12 muted">${t('received.checksText')}</p><//></aside>`;
+	]} /><p class="t12 muted received-about">${t('received.checksText')}</p><//><${Effects} of=${m} /></aside>`;
 }
 
 /** The page. @param {{params: {id: string}}} props */
@@ -110,10 +119,11 @@ export default function ReceivedEmail({ params }) {
 	const says = verdictOf(m);
 	const tab = place.value.query.get('tab') ?? firstTab(m);
 	const tabs = [['text', t('email.tabs.text')], m.html && ['preview', t('email.tabs.preview')], m.html && ['html', t('email.tabs.html')], ['headers', t('email.tabs.headers')], ['attachments', t('email.tabs.attachments'), m.attachments.length]].filter(Boolean);
+	const raw = () => download(async () => (await api.get(at, { html_format: 'cid' })).raw.download_url);
 	const subject = m.subject || t('emails.noSubject');
 	const time = html`<time datetime=${m.created_at} title=${exact(m.created_at)}>${stamp(m.created_at)}</time>`;
 	return html`<${Head} text=${subject.slice(0, 200)} title=${html`<bdi>${subject}</bdi>`} path=${path} under=${html`<span>${say('received.by', { author: html`<span><${Author} of=${m} /></span>` })}</span><span>${time}</span>${kindsOf(m).length > 0 && html`<span><${Kinds} of=${m} /></span>`}`}>
-		${m.in_reply_to_email_id && html`<${Button} icon="mail" class="hide-s" href=${base + encoded`/emails/${m.in_reply_to_email_id}`}>${t('received.toEmail')}<//>`}<${Button} icon="download" onClick=${() => download(async () => (await api.get(at, { html_format: 'cid' })).raw.download_url)}>${t('received.raw')}<//><//>
+		${m.in_reply_to_email_id && html`<${Button} icon="mail" class="hide-s" href=${base + encoded`/emails/${m.in_reply_to_email_id}`}>${t('received.toEmail')}<//>`}<${Button} icon="download" class="hide-s" onClick=${raw}>${t('received.raw')}<//><${Button} icon="download" class="only-s" label=${t('received.raw')} onClick=${raw} /><//>
 	<${Verdict} kind=${says.kind} line=${says.line} fix=${says.fix} />
 	<${Tabs} label=${t('received.one')} tabs=${tabs} at=${tab} onChange=${(to) => setQuery({ tab: to })} />
 	<div class="with-aside"><div class="wide" role="tabpanel" tabindex="-1"><${Tab} at=${tab} of=${m} /></div><${Aside} of=${m} /></div>`;
