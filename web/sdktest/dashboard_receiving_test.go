@@ -45,7 +45,8 @@ func (p *peer) receiveFor(t *testing.T, api client, domain string) {
 			p.ns.publish(t, dnsRecord{Name: domain, Type: "MX", Value: "mx.example.test", Priority: 10})
 			api.ask(t, "POST", "/domains/"+d.ID+"/verify", nil, 200)
 			eventually(t, time.Minute, domain+" receives", func() (bool, string) {
-				return p.try("a@other.test", "hello@"+domain, "From: a@other.test\r\nSubject: probe\r\n\r\n") == nil, ""
+				err := p.try("a@other.test", "hello@"+domain, "From: a@other.test\r\nSubject: probe\r\n\r\n")
+				return err == nil, fmt.Sprint(err)
 			})
 			return
 		}
