@@ -4,6 +4,7 @@
 const pages = /** @type {[string, string][]} */ ([
 	['/emails', 'sending#why-did-it-not-arrive'],
 	['/received', 'receiving'],
+	['/routes', 'receiving'],
 	['/broadcasts', 'broadcasts'],
 	['/automations', 'automations'],
 	['/feeds', 'broadcasts'],

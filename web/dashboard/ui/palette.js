@@ -30,7 +30,7 @@ export function openKeys() {
 }
 
 /** Pages: text and icon. */
-const pages = { overview: 'overview', emails: 'mail', received: 'mail', broadcasts: 'broadcast', automations: 'flow', feeds: 'feed', contacts: 'audience', forms: 'form', segments: 'audience', topics: 'audience', properties: 'audience', imports: 'audience', suppressions: 'shield', templates: 'template', blocks: 'template', images: 'image', domains: 'globe', keys: 'key', smtp: 'key', webhooks: 'webhook', reputation: 'gauge', usage: 'gauge', requests: 'list', queue: 'queue', account: 'user' };
+const pages = { overview: 'overview', emails: 'mail', received: 'mail', routes: 'flow', broadcasts: 'broadcast', automations: 'flow', feeds: 'feed', contacts: 'audience', forms: 'form', segments: 'audience', topics: 'audience', properties: 'audience', imports: 'audience', suppressions: 'shield', templates: 'template', blocks: 'template', images: 'image', domains: 'globe', keys: 'key', smtp: 'key', webhooks: 'webhook', reputation: 'gauge', usage: 'gauge', requests: 'list', queue: 'queue', account: 'user' };
 const admins = { team: 'teams', audit: 'history' };
 const operators = { relays: 'relay', reports: 'relay', teams: 'teams', people: 'user', health: 'health', backups: 'health', settings: 'settings', disk: 'health' };
 
