@@ -230,6 +230,86 @@ func TestDomainReceivesInTheBrowser(t *testing.T) {
 	s.fine("a domain that receives")
 }
 
+// TestRoutesInTheBrowser: routes are added, moved, changed and deleted, and deleting is undone. A member only reads.
+func TestRoutesInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	w := newDashboardFixture(t)
+	s := newScreen(t, w.url, w.operator.session(t))
+	s.load("/received")
+	s.press("Routes")
+	s.sees("No routes yet")
+	s.press("Add route")
+	s.fill("Address", "support@example.test")
+	s.fill("Forward to", "ann@peer.test")
+	s.submits()
+	s.sees("support@example.test", "Send to webhooks", "Forward to ann@peer.test", "Waiting for consent")
+	s.press("Add route")
+	s.fill("Address", "not an address")
+	s.allow("422")
+	s.press("Drop the email")
+	s.is("no other action is offered", `!document.querySelector('dialog textarea')`)
+	s.submits()
+	s.is("a wrong address is refused", `!!document.querySelector('dialog .notice--bad')`)
+	s.fill("Address", "*@example.test")
+	s.submits()
+	order := func(what string, want ...string) {
+		t.Helper()
+		s.is(what, fmt.Sprintf(`[...document.querySelectorAll('tbody tr td:first-child')].map((cell) => cell.innerText).join(' ') === %q`, strings.Join(want, " ")))
+	}
+	order("a new route is the last", "support@example.test", "*@example.test")
+	s.press("Move *@example.test up")
+	order("it moves up", "*@example.test", "support@example.test")
+	s.press("Move *@example.test down")
+	order("it moves down", "support@example.test", "*@example.test")
+	for _, v := range s.axe() {
+		t.Errorf("routes: axe: %s", v)
+	}
+	w.routePictures(t, s)
+	s.press("Actions for support@example.test")
+	s.press("Delete route")
+	order("it is gone", "*@example.test")
+	s.press("Undo")
+	order("it is back in its place", "support@example.test", "*@example.test")
+	s.press("Actions for support@example.test")
+	s.press("Edit")
+	s.press("Send it to the webhooks")
+	s.submits()
+	s.is("it is changed", `!document.querySelector('tbody tr').innerText.includes('Send to webhooks') && document.querySelector('tbody tr').innerText.includes('Forward to ann@peer.test')`)
+	s.fine("routes")
+	member := newScreen(t, w.url, w.joined(t, "member").session(t))
+	member.load("/routes")
+	member.sees("support@example.test")
+	member.is("a member changes none", `!document.querySelector('main tbody button') && !document.querySelector('.head-acts .btn')`)
+	member.fine("routes of a member")
+}
+
+// routePictures writes pictures for people to look at.
+func (w *dashboardFixture) routePictures(t *testing.T, s *screen) {
+	dir := os.Getenv(picturesEnv)
+	if dir == "" {
+		return
+	}
+	for _, language := range []string{"ja", "de", "en"} {
+		w.operator.want(t, 200, "PATCH", "/users/me", map[string]any{"language": language})
+		s.load("/routes")
+		for _, width := range []int64{390, 800, 1400} {
+			for _, scheme := range []string{"light", "dark"} {
+				s.look(width, scheme)
+				s.shoot(filepath.Join(dir, fmt.Sprintf("routes.%s.%d.%s.png", language, width, scheme)))
+			}
+		}
+		evaluate[bool](s, `document.querySelector('.head-acts .btn').click() || true`)
+		s.look(390, "dark")
+		s.is("the form is open", `!!document.querySelector('dialog[open] textarea')`)
+		s.shoot(filepath.Join(dir, fmt.Sprintf("route-form.%s.390.dark.png", language)))
+		s.look(1400, "light")
+		s.shoot(filepath.Join(dir, fmt.Sprintf("route-form.%s.1400.light.png", language)))
+	}
+	s.load("/routes")
+	s.look(1280, "light")
+}
+
 // receivedPictures writes pictures for people to look at.
 func (w *dashboardFixture) receivedPictures(t *testing.T, s *screen, ids map[string]string) {
 	dir := os.Getenv(picturesEnv)
