@@ -188,18 +188,18 @@ func (f *forwarded) sender() string {
 	}
 	at.Name = ""
 	name := ""
-	if author, err := app.ParseAddress(f.e.From); err == nil {
-		name = author.Name
-		if name == "" {
-			name = author.Local
-		}
+	if i := strings.LastIndexByte(f.e.From, '<'); i > 0 {
+		name = f.e.From[:i]
+	} else if author, err := app.ParseAddress(f.e.From); err == nil {
+		name = author.Local
 	}
-	name = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if mailbox.IsHidden(r) || r == '@' || r == utf8.RuneError { // an @ makes a name look like an address
+	name = strings.Map(func(r rune) rune {
+		if mailbox.IsHidden(r) || r == '@' || r == '"' || r == utf8.RuneError { // an @ makes a name look like an address
 			return ' '
 		}
 		return r
-	}, name))
+	}, name)
+	name = strings.Join(strings.Fields(name), " ")
 	if name == "" {
 		name = "Mail"
 	}
