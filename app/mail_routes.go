@@ -200,7 +200,7 @@ func parseRouteMatch(text string) (string, error) {
 	}
 	_, key, err := ParseBareAddress(text)
 	if err != nil {
-		return "", Invalid("match", "must be an address, *@ and a domain, or + and a tag: %v", err)
+		return "", Invalid("match", "must be an address like support@example.com, a domain like *@example.com, or a tag like +news")
 	}
 	return key.String(), nil
 }

@@ -22,7 +22,7 @@ func scanMailRoute(s scanner) (m app.MailRoute, err error) {
 
 // MailRoutes returns the routes of a team in order, without destinations.
 func (r *Reader) MailRoutes(teamID string) ([]app.MailRoute, error) {
-	return list(r, scanMailRoute, `SELECT `+mailRouteColumns+` FROM mail_routes WHERE team_id = ? ORDER BY position, id LIMIT ?`, teamID, app.MaxMailRoutes)
+	return list(r, scanMailRoute, `SELECT `+mailRouteColumns+` FROM mail_routes WHERE team_id = ? ORDER BY position LIMIT ?`, teamID, app.MaxMailRoutes)
 }
 
 // InsertMailRoute adds a route.
@@ -150,14 +150,14 @@ func (tx *Tx) SetRouteEffect(w *RouteWork, effect app.RouteEffect) error {
 
 // CountAnswers returns how often a route answered since a time, at most limit.
 func (r *Reader) CountAnswers(teamID, routeID string, since time.Time, limit int) (n int, err error) {
-	err = r.Row(`SELECT count(*) FROM (SELECT 1 FROM route_effects WHERE team_id = ? AND route_id = ? AND created_at >= ? LIMIT ?) AS answers`, []any{teamID, routeID, milli(since), limit}, &n)
+	err = r.Row(`SELECT count(*) FROM (SELECT 1 FROM route_effects WHERE team_id = ? AND route_id = ? AND created_at >= ? LIMIT ?) AS rows_open`, []any{teamID, routeID, milli(since), limit}, &n)
 	return n, err
 }
 
 // PurgeRouteEffects deletes effects without work from before a time, at most limit, and reports whether there may be
 // more.
 func (tx *Tx) PurgeRouteEffects(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.Exec(`DELETE FROM route_effects WHERE (team_id, effect) IN (SELECT e.team_id, e.effect FROM route_effects AS e WHERE e.created_at < ? AND e.work IS NULL ORDER BY e.created_at LIMIT ?)`, milli(before), limit)
+	n, err := tx.Exec(`DELETE FROM route_effects WHERE (team_id, effect) IN (SELECT e.team_id, e.effect FROM route_effects AS e WHERE e.created_at < ? AND e.work IS NULL ORDER BY e.created_at, e.team_id, e.effect LIMIT ?)`, milli(before), limit)
 	return n == int64(limit), err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"mime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -144,6 +145,7 @@ func (f *forwarded) email(teamID string) (*app.Email, error) {
 		return nil, err
 	}
 	email.ForwardID = f.to.ID
+	addHeader(email, ForwardedHeader, "1")
 	return email, nil
 }
 
@@ -186,18 +188,18 @@ func (f *forwarded) sender() string {
 	}
 	at.Name = ""
 	name := ""
-	if author, err := app.ParseAddress(f.e.From); err == nil {
-		name = author.Name
-		if name == "" {
-			name = author.Local
-		}
+	if i := strings.LastIndexByte(f.e.From, '<'); i > 0 {
+		name = f.e.From[:i]
+	} else if author, err := app.ParseAddress(f.e.From); err == nil {
+		name = author.Local
 	}
-	name = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if mailbox.IsHidden(r) || r == '@' || r == utf8.RuneError { // an @ makes a name look like an address
+	name = strings.Map(func(r rune) rune {
+		if mailbox.IsHidden(r) || r == '@' || r == '"' || r == utf8.RuneError { // an @ makes a name look like an address
 			return ' '
 		}
 		return r
-	}, name))
+	}, name)
+	name = strings.Join(strings.Fields(name), " ")
 	if name == "" {
 		name = "Mail"
 	}
@@ -229,9 +231,15 @@ func (f *forwarded) replyTo() (out []string) {
 	return nil
 }
 
-// headers returns the fields that end loops, and those that keep a conversation together.
+// addHeader adds a field that callers can't set. Fields are sorted by name.
+func addHeader(email *app.Email, name, value string) {
+	email.Headers = append(email.Headers, app.Header{Name: name, Value: value})
+	slices.SortFunc(email.Headers, func(a, b app.Header) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+}
+
+// headers returns the fields that say how the email was made, and those that keep a conversation together.
 func (f *forwarded) headers() map[string]string {
-	out := map[string]string{ForwardedHeader: "1"}
+	out := map[string]string{}
 	switch f.e.AutoSubmitted {
 	case app.AutoNone:
 	case app.AutoReply:

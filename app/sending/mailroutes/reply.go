@@ -2,8 +2,6 @@ package mailroutes
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"mailer/app"
 	"mailer/app/base"
@@ -52,8 +50,7 @@ func (s *Service) reply(ctx context.Context, w *db.RouteWork, e *app.Received, e
 	if err != nil {
 		return err
 	}
-	email.Headers = append(email.Headers, app.Header{Name: "Auto-Submitted", Value: "auto-replied"})
-	slices.SortFunc(email.Headers, func(a, b app.Header) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	addHeader(email, "Auto-Submitted", "auto-replied")
 	return s.accept(ctx, w, effect, email, func(*db.Reader) (string, error) { return "", nil })
 }
 
