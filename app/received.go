@@ -49,6 +49,7 @@ type Received struct {
 	Proven    bool
 	ContactID string // of the From in that team; empty: none
 	Spam      *ReceivedSpam
+	Effects   []RouteEffect // what routes did with it, without webhooks
 
 	CreatedAt time.Time
 }

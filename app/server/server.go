@@ -42,6 +42,7 @@ import (
 	"mailer/app/sending/feeds"
 	"mailer/app/sending/guardrails"
 	"mailer/app/sending/mail"
+	"mailer/app/sending/mailroutes"
 	"mailer/app/sending/providerevents"
 	"mailer/app/sending/queue"
 	"mailer/app/sending/receiving"
@@ -189,6 +190,7 @@ type Server struct {
 	Feeds          *feeds.Service
 	Automations    *automations.Service
 	ProviderEvents *providerevents.Service
+	MailRoutes     *mailroutes.Service
 	Receiving      *receiving.Service
 	Relays         *relays.Service
 	Health         *health.Service
@@ -263,7 +265,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail.OnSignal = s.Automations.Signal
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
-	s.Receiving = receiving.New(b, s.Webhooks, s.Audience, cfg.Memory)
+	s.MailRoutes = mailroutes.New(b, s.Mail, s.Audience)
+	s.Mail.OnForward = s.MailRoutes.NoteForward
+	s.Receiving = receiving.New(b, s.Webhooks, s.Audience, s.MailRoutes, cfg.Memory)
 	s.Receiving.OnSignal = s.Automations.Signal
 	if cfg.SpamFilter != nil {
 		s.Receiving.AskSpamFilter = cfg.SpamFilter.Check
@@ -290,7 +294,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains, s.Images)
 	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, PageHosts: s.PageHosts, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, Archive: s.Archive, Feeds: s.Feeds, Automations: s.Automations})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, MailRoutes: s.MailRoutes, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, Archive: s.Archive, Feeds: s.Feeds, Automations: s.Automations})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)
 	return s, nil
@@ -309,6 +313,7 @@ func (s *Server) tick(changed bool) {
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
 		s.SignUp.Tick(changed)
+		s.MailRoutes.Tick(changed)
 		s.Automations.Tick(changed)
 		s.Jobs.DatabaseChanged()
 	}
@@ -344,6 +349,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.started = true
 	s.Broadcasts.Start()
 	s.SignUp.Start()
+	s.MailRoutes.Start()
 	s.Automations.Start()
 	s.Webhooks.Start()
 	s.Backup.Start()

@@ -17,6 +17,7 @@ import (
 	"mailer/app/kit/membudget"
 	"mailer/app/net/rspamd"
 	"mailer/app/rules/mailauth"
+	"mailer/app/sending/mailroutes"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/webhooks"
 	"mailer/db"
@@ -27,6 +28,7 @@ type Service struct {
 	*base.Base
 	events   *webhooks.Service
 	audience *audience.Service
+	routes   *mailroutes.Service
 
 	// Check authenticates the sender of a message. Set before use.
 	Check func(ctx context.Context, in mailauth.Input) app.ReceivedAuth
@@ -64,9 +66,9 @@ const (
 )
 
 // New makes the service. limit is the memory limit of the process in bytes; 0: none.
-func New(b *base.Base, events *webhooks.Service, audience *audience.Service, limit int64) *Service {
+func New(b *base.Base, events *webhooks.Service, audience *audience.Service, routes *mailroutes.Service, limit int64) *Service {
 	memory := fair.New(fair.Config[string]{Capacity: membudget.Scale(limit, memoryBytes)})
-	return &Service{memory: memory, Base: b, events: events, audience: audience, DailyBytes: DefaultDailyBytes, DailyEmails: DefaultDailyEmails}
+	return &Service{memory: memory, Base: b, events: events, audience: audience, routes: routes, DailyBytes: DefaultDailyBytes, DailyEmails: DefaultDailyEmails}
 }
 
 // Delivery is a message as a peer transferred it.

@@ -193,7 +193,7 @@ func TestMessageAboveMemoryIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.Config.Memory = 100 << 20
-	small := receiving.New(f.Services.Base, f.Services.Webhooks, f.Services.Audience, f.Config.Memory)
+	small := receiving.New(f.Services.Base, f.Services.Webhooks, f.Services.Audience, f.Services.MailRoutes, f.Config.Memory)
 	small.Check, small.DiskFree = f.service.Check, f.service.DiskFree
 	f.service = small
 	testserver.Must(t, f.deliver(text, "a@one.test"))
