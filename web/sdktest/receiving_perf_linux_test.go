@@ -78,9 +78,9 @@ func TestHostileMailMemory(t *testing.T) {
 	}
 }
 
-// TestSendingBesideReceiving: beside 100 incoming mails a second, the sending rate falls by at most their share of the
+// TestSendingWhileReceiving: beside 100 incoming mails a second, the sending rate falls by at most their share of the
 // processors.
-func TestSendingBesideReceiving(t *testing.T) {
+func TestSendingWhileReceiving(t *testing.T) {
 	part(t, judged)
 	w := newReceivingFixtureBy(t, startBare, strict)
 	h := &submissionFixture{instance: w.in, relay: w.sink, api: client{w.in.url, w.key}}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestTeamsReceiveApart: a message for two teams is there for each once, and neither reads what the other received. A
+// TestTeamsReceiveSeparately: a message for two teams is there for each once, and neither reads what the other received. A
 // domain that two teams have verified is refused until one of them is left.
-func TestTeamsReceiveApart(t *testing.T) {
+func TestTeamsReceiveSeparately(t *testing.T) {
 	part(t, "clients", shortForm)
 	t.Parallel()
 	w := newReceivingFixture(t, strict)
