@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,6 +65,7 @@ func newReceivingFixtureBy(t *testing.T, begin func(t *testing.T, args ...string
 	ns, at := newNameServer(t), freeAddr(t)
 	w := &receivingFixture{&fixture{sink: newSink(t, sinkOptions{})}, at, ns}
 	w.in = begin(t, slices.Concat([]string{"--relay", "smtp://" + w.sink.addr + "?tls=off", "--resolver", ns.addr, "--smtp-receive", at, "--bounce-host", "mx.example.test", "--rate-limit", "0"}, mode.flags(), args)...)
+	needSpace(t, filepath.Dir(w.in.db))
 	w.key = w.in.newKey(t)
 	w.in.addDomain(t, "example.test")
 	w.in.addDomain(t, "in.example.test")
@@ -75,6 +78,15 @@ func newReceivingFixtureBy(t *testing.T, begin func(t *testing.T, args ...string
 		t.Errorf("again: %v", err)
 	}
 	return w
+}
+
+// needSpace skips the test if a server with its database in a directory would refuse mail for lack of space.
+func needSpace(t *testing.T, dir string) {
+	t.Helper()
+	var fs syscall.Statfs_t
+	must(t, syscall.Statfs(dir, &fs))
+	free, size := uint64(fs.Bavail)*uint64(fs.Bsize), uint64(fs.Blocks)*uint64(fs.Bsize)
+	need(t, free >= 10<<30 || free >= size/10, fmt.Sprintf("space for received mail: %d MB of %d MB are free in %s, which TMPDIR chooses", free>>20, size>>20, dir))
 }
 
 // receives makes the newest domain of a key's team receive.
