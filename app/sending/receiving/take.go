@@ -15,7 +15,6 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
-	"mailer/app/net/rspamd"
 	"mailer/app/rules/inbound"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
@@ -138,7 +137,7 @@ func (s *Service) askSpamFilter(ctx context.Context, in *Delivery, raw []byte) *
 	if s.AskSpamFilter == nil {
 		return nil
 	}
-	question := &rspamd.Input{Raw: raw, RemoteIP: in.RemoteIP.String(), Helo: in.Helo, MailFrom: in.MailFrom}
+	question := &app.SpamQuestion{Raw: raw, RemoteIP: in.RemoteIP.String(), Helo: in.Helo, MailFrom: in.MailFrom}
 	for _, t := range in.To {
 		question.Recipients = append(question.Recipients, t.Address)
 	}
