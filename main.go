@@ -33,6 +33,7 @@ import (
 	"mailer/app/net/fetch"
 	"mailer/app/net/outbound"
 	"mailer/app/net/resolver"
+	"mailer/app/net/rspamd"
 	"mailer/app/net/sns"
 	"mailer/app/operate/settings"
 	"mailer/app/rules/relayurl"
@@ -97,6 +98,8 @@ type options struct {
 	fetchAllow                      []string
 	maxAttachments, maxImages       int64
 	maxReceived                     int64
+	rspamd                          string
+	spamFilter                      *rspamd.Client // nil: none
 	fetchAttachments                bool
 	dev, devPublic, capture, dryRun bool
 	standby, migrate, dumped        bool
@@ -173,6 +176,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
 	cli.BytesFlag(f, &o.maxImages, "max-images", app.DefaultMaxImages, "maximum bytes of all images of a team, like 1GiB; in cloud mode the plan sets it")
 	cli.BytesFlag(f, &o.maxReceived, "max-received", receiving.DefaultDailyBytes, "maximum bytes that a team receives per day, like 1GiB")
+	f.StringVar(&o.rspamd, "rspamd", "", "URL of a rspamd that is asked about received mail, like http://127.0.0.1:11333")
 	f.StringVar(&o.disposable, "disposable-domains", "", "file of disposable domains for forms")
 	f.StringVar(&o.pagesHost, "pages-host", "", "host name for the images of all teams, without API and dashboard")
 	f.BoolVar(&o.fetchAttachments, "fetch-attachments", false, "fetch attachments that are given as a URL (path) when an email is accepted: only by https from public hosts")
@@ -199,6 +203,11 @@ func (o *options) check(cmd *cobra.Command) error {
 		return err
 	}
 	o.bounds = bounds
+	if o.rspamd != "" {
+		if o.spamFilter, err = rspamd.New(o.rspamd); err != nil {
+			return fmt.Errorf("--rspamd %w", err)
+		}
+	}
 	if o.pagesHost != "" {
 		host, err := mailbox.ParseDomain(o.pagesHost)
 		if err != nil {
@@ -424,7 +433,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, MaxReceived: o.maxReceived, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetcher.FetchChanged, Disposable: disposable,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, MaxReceived: o.maxReceived, SpamFilter: o.spamFilter, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetcher.FetchChanged, Disposable: disposable,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),

@@ -44,7 +44,8 @@ CREATE TABLE teams (
   deleted_at INTEGER,         -- since when the team is being deleted, in steps and this row last; NULL: not deleted
   image_bytes INTEGER NOT NULL DEFAULT 0, -- of its images, and a fixed number for each
   created_at INTEGER NOT NULL,
-  time_zone TEXT -- IANA name, of contacts without one; NULL: UTC
+  time_zone TEXT, -- IANA name, of contacts without one; NULL: UTC
+  reply_addresses INTEGER CHECK (reply_addresses IN (0, 1)) -- 1: mail without reply_to gets an address that names the email; NULL: not
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX teams_name ON teams (name);
 CREATE INDEX teams_suspended ON teams (id) WHERE suspended_at IS NOT NULL;
@@ -1391,7 +1392,7 @@ CREATE TABLE automation_runs (
   step_key      TEXT NOT NULL,    -- at which it is, or at which it ended
   step_n        INTEGER NOT NULL, -- number of that step in automation_run_steps
   due_at        INTEGER,          -- when the step is executed or its wait ends; NULL: never, or not running
-  sends         INTEGER NOT NULL CHECK (sends IN (0, 1)), -- 1: the step sends an email
+  sends         INTEGER NOT NULL CHECK (sends IN (0, 1)), -- 1: the step, or the one after its pause, sends an email
   waits_for     TEXT,             -- name of the event that the step waits for; NULL: none
   since         INTEGER,          -- when that wait began
   context       TEXT NOT NULL,    -- JSON: payloads, chain
@@ -1487,7 +1488,7 @@ CREATE INDEX received_emails_digest ON received_emails (team_id, digest, created
 CREATE INDEX received_emails_answers ON received_emails (team_id, answers, id) WHERE answers IS NOT NULL;
 CREATE INDEX received_emails_contact ON received_emails (team_id, contact_id, id) WHERE contact_id IS NOT NULL;
 CREATE INDEX received_emails_from ON received_emails (team_id, from_email) WHERE from_email IS NOT NULL;
-CREATE INDEX received_emails_age ON received_emails (created_at);
+CREATE INDEX received_emails_age ON received_emails (created_at, id);
 
 -- The readable content of received emails.
 CREATE TABLE received_contents (

@@ -78,6 +78,8 @@ type BroadcastSnapshot struct {
 	Pages     string            `json:"pages"`              // base URL of hosted pages
 	NoDMARC   bool              `json:"no_dmarc,omitzero"`  // Domain.NoDMARC
 	Blocks    Blocks            `json:"blocks,omitzero"`    // saved blocks that the content uses
+	// ReplyAddresses: each mail gets a reply address that names it, if the broadcast has no reply_to.
+	ReplyAddresses bool `json:"reply_addresses,omitzero"`
 }
 
 // Remaining returns the number of recipients that were not started.

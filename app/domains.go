@@ -53,6 +53,7 @@ type Domain struct {
 	Keys              []DKIMPair     // in no particular order
 	Checks            []RecordCheck  // results of the last check
 	NoDMARC           bool           // LacksDMARC, set only by the store's DomainStatus
+	ReplyAddresses    bool           // it receives, and the team wants reply addresses; set only by the store's DomainStatus
 	CheckedAt         time.Time      // zero: never
 	CheckAt           time.Time      // zero: not due
 	PendingSince      time.Time      // start of the 72 hours; zero: not pending

@@ -190,7 +190,10 @@ type Email struct {
 	// Unsubscribe is the URL of the unsubscribe page of this email, fixed at acceptance; empty:
 	// none (Mail.NeedsUnsubscribePage).
 	Unsubscribe string
-	Envelope    []string // recipients independent of the headers; nil: Mail.Recipients. Not read back
+	// ReplyAddress is the Reply-To that the email gets at acceptance if it has none, and its domain and team want that;
+	// zero: none. Not read back.
+	ReplyAddress Address
+	Envelope     []string // recipients independent of the headers; nil: Mail.Recipients. Not read back
 	Mail
 }
 

@@ -45,6 +45,12 @@ const (
 	EventPrefetched EventType = "prefetched"
 	// EventUnsubscribed: the recipient of a broadcast opted out by its link.
 	EventUnsubscribed EventType = "unsubscribed"
+	// EventAnswered: a recipient answered, and was authenticated.
+	EventAnswered EventType = "answered"
+	// EventAutoAnswered: a program answered, for instance because the recipient is out of office.
+	EventAutoAnswered EventType = "auto_answered"
+	// EventAnswerClaimed: a mail claims to answer, but it is not proven that a recipient wrote it.
+	EventAnswerClaimed EventType = "answer_claimed"
 )
 
 // Event is one event in an email's timeline.
@@ -85,6 +91,7 @@ type EventDetail struct {
 	Link          string `json:"link,omitempty"`       // the link that was clicked
 	UserAgent     string `json:"user_agent,omitempty"` // of the program that opened or clicked; at most 300 bytes
 	IPAddress     string `json:"ip_address,omitempty"`
+	ReceivedID    string `json:"received_id,omitempty"` // id of the received email that answers
 }
 
 // Description returns a sentence about the relay's answer. relay is the name of the relay.

@@ -97,3 +97,34 @@ func FuzzReadReturnPath(f *testing.F) {
 		}
 	})
 }
+
+func TestReplyAddress(t *testing.T) {
+	s := apptest.Sealer(t, 1)
+	want := app.ReturnPath{EmailID: apptest.PathEmail, Recipient: app.AllRecipients}
+	address := s.ReplyAddress("Acme.test", want)
+	if len(address.Local) > 64 || address.Domain != "acme.test" || address.Local != strings.ToLower(address.Local) {
+		t.Errorf("%s: %d octets before the @", address, len(address.Local))
+	}
+	if parsed, err := app.ParseAddress(address.Mailbox()); err != nil || parsed != address {
+		t.Errorf("%s: %v, %v", address, parsed, err)
+	}
+	path := s.ReturnPath("acme.test", want)
+	for spelling, valid := range map[string]bool{
+		address.Mailbox():                           true,
+		strings.ToUpper(address.Mailbox()):          true,
+		address.Local + "@other.test":               false,
+		address.Local[:40] + "@acme.test":           false,
+		"reply+support@acme.test":                   false,
+		"reply@acme.test":                           false,
+		strings.Replace(path, "bounce", "reply", 1): false, // signed for another purpose
+		path: false,
+		apptest.Sealer(t, 2).ReplyAddress("acme.test", want).Mailbox(): false,
+	} {
+		if got, ok := s.ReadReplyAddress(spelling); ok != valid || ok && got != want {
+			t.Errorf("%s: %+v, %t", spelling, got, ok)
+		}
+	}
+	if _, ok := s.ReadReturnPath(strings.Replace(address.Mailbox(), "reply", "bounce", 1)); ok {
+		t.Error("a reply address is a return path")
+	}
+}

@@ -57,12 +57,8 @@ func (tx *Tx) CancelRun(run *app.Run, reason app.RunReason) error {
 		return fmt.Errorf("end a step: %w", err)
 	}
 	if n > 0 {
-		if err := tx.CountAutomation(run.AutomationID, run.StepKey, CountWaiting, -1); err != nil {
-			return err
-		}
-		if err := tx.CountAutomation(run.AutomationID, run.StepKey, CountCancelled, 1); err != nil {
-			return err
-		}
+		tx.CountAutomation(run.AutomationID, run.StepKey, CountWaiting, -1)
+		tx.CountAutomation(run.AutomationID, run.StepKey, CountCancelled, 1)
 	}
 	ended := *run
 	ended.Status, ended.Reason, ended.CompletedAt, ended.Held = app.RunCancelled, reason, tx.Now, ""
@@ -70,7 +66,8 @@ func (tx *Tx) CancelRun(run *app.Run, reason app.RunReason) error {
 	if err := tx.UpdateRun(&ended, run.StepN); err != nil {
 		return err
 	}
-	return tx.CountAutomation(run.AutomationID, "", CountCancelled, 1)
+	tx.CountAutomation(run.AutomationID, "", CountCancelled, 1)
+	return nil
 }
 
 // EraseRuns deletes the payloads and outputs of a contact's runs, which may hold its name and other values.

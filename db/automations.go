@@ -1,10 +1,14 @@
 package db
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"mailer/app"
@@ -232,14 +236,42 @@ const (
 	CountClicked   AutomationCount = "clicked"
 )
 
+// automationCount is a number of an automation, or of one of its steps.
+type automationCount struct {
+	id, step string
+	kind     AutomationCount
+}
+
 // CountAutomation adds to a number of an automation, or of one of its steps. An automation that is gone, of
-// which an old mail is opened, is ignored.
-func (tx *Tx) CountAutomation(id, step string, kind AutomationCount, by int64) error {
-	if by == 0 {
-		return nil
+// which an old mail is opened, is ignored. The closures of one commit share a statement for each number. Within the
+// transaction, reads return the old number.
+func (tx *Tx) CountAutomation(id, step string, kind AutomationCount, by int64) {
+	if tx.increments.automation == nil {
+		tx.increments.automation = map[automationCount]int64{}
 	}
-	return tx.Write(`INSERT INTO automation_counts (automation_id, step_key, kind, n) SELECT a.id, CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS bigint) FROM automations AS a WHERE a.id = ?1
-		ON CONFLICT (automation_id, step_key, kind) DO UPDATE SET n = automation_counts.n + excluded.n`, id, step, string(kind), by)
+	tx.increments.automation[automationCount{id, step, kind}] += by
+}
+
+// storeAutomations writes the numbers.
+func (tx *Tx) storeAutomations(group []*increments) error {
+	sums := map[automationCount]int64{}
+	for _, added := range group {
+		for c, n := range added.automation {
+			sums[c] += n
+		}
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(sums), func(a, b automationCount) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.step, b.step), cmp.Compare(a.kind, b.kind))
+	}) {
+		if sums[c] == 0 {
+			continue
+		}
+		if err := tx.Write(`INSERT INTO automation_counts (automation_id, step_key, kind, n) SELECT a.id, CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS bigint) FROM automations AS a WHERE a.id = ?1
+			ON CONFLICT (automation_id, step_key, kind) DO UPDATE SET n = automation_counts.n + excluded.n`, c.id, c.step, string(c.kind), sums[c]); err != nil {
+			return fmt.Errorf("count runs of an automation: %w", err)
+		}
+	}
+	return nil
 }
 
 // AutomationCounts returns the numbers of an automation by step and kind; those of the automation are under

@@ -56,6 +56,9 @@ func (r *Reader) OwnsMail(teamID, id string) error {
 	if errors.Is(err, ErrNotFound) {
 		_, err = r.BroadcastOfMail(teamID, id)
 	}
+	if errors.Is(err, ErrNotFound) {
+		_, err = r.Received(teamID, id)
+	}
 	return err
 }
 

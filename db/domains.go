@@ -147,13 +147,15 @@ func scanDKIMPair(s scanner) (app.DKIMPair, error) {
 }
 
 // DomainStatus returns the fields that a send needs of a team's domain: region, status,
-// NoDMARC and tracking. It reads the checks only if tracking is on.
+// NoDMARC, ReplyAddresses and tracking. It reads the checks only if tracking is on.
 func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	d := app.Domain{TeamID: teamID, Name: name}
 	var checks sql.NullString
 	err := r.Row(`SELECT region, status, open_tracking, click_tracking, coalesce(tracking_subdomain, ''), no_dmarc,
-			CASE WHEN open_tracking = 1 OR click_tracking = 1 THEN checks END FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name},
-		&d.Region, &d.Status, &d.OpenTracking, &d.ClickTracking, &d.TrackingSubdomain, &d.NoDMARC, &checks)
+			CASE WHEN open_tracking = 1 OR click_tracking = 1 THEN checks END,
+			CASE WHEN receiving = 1 AND receives = 1 THEN coalesce((SELECT t.reply_addresses FROM teams AS t WHERE t.id = domains.team_id), 0) ELSE 0 END
+		FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name},
+		&d.Region, &d.Status, &d.OpenTracking, &d.ClickTracking, &d.TrackingSubdomain, &d.NoDMARC, &checks, &d.ReplyAddresses)
 	if err != nil {
 		return d, err
 	}

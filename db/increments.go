@@ -11,9 +11,10 @@ type increments struct {
 	listed     map[string]int     // of countListed, by team
 	activity   map[activity]int64 // of NoteActivity and InsertEvent, in milliseconds
 	broadcasts []broadcastCount   // of countBroadcast and endBroadcastUnit
+	automation map[automationCount]int64
 }
 
 // storeIncrements writes what all closures of a commit added, before the commit.
 func (tx *Tx) storeIncrements(group []*increments) error {
-	return errors.Join(tx.storeDays(group), tx.storeCounts(group), tx.storeBroadcasts(group), tx.storeActivity(group), tx.storeListed(group))
+	return errors.Join(tx.storeDays(group), tx.storeCounts(group), tx.storeBroadcasts(group), tx.storeActivity(group), tx.storeListed(group), tx.storeAutomations(group))
 }

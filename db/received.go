@@ -137,6 +137,14 @@ func (r *Reader) AnswersTo(teamID, emailID string, limit int) ([]app.Received, e
 	return list(r, scanReceived, `SELECT `+receivedColumns+` FROM received_emails AS m WHERE m.team_id = ? AND m.answers = ? ORDER BY m.id DESC LIMIT ?`, teamID, emailID, limit)
 }
 
+// ReceivedFrom returns a page of the mail that a contact sent to its team, newest first, without content. A cursor need
+// not be in the list.
+func (r *Reader) ReceivedFrom(teamID, contactID string, page app.Page) ([]app.Received, bool, error) {
+	return listPage(r, page, func(string) error { return nil }, scanReceived,
+		`SELECT `+receivedColumns+` FROM received_emails AS m WHERE m.team_id = ? AND m.contact_id = ? AND m.id < ? ORDER BY m.id DESC LIMIT ?`,
+		`SELECT `+receivedColumns+` FROM received_emails AS m WHERE m.team_id = ? AND m.contact_id = ? AND m.id > ? ORDER BY m.id LIMIT ?`, teamID, contactID)
+}
+
 // ReceivingDomain is what receiving needs to know about a domain.
 type ReceivingDomain struct {
 	ID, TeamID string
@@ -162,7 +170,7 @@ func (r *Reader) OldReceived(before time.Time, limit int) ([]app.Received, error
 	return list(r, func(s scanner) (m app.Received, err error) {
 		err = s.Scan(&m.ID, &m.TeamID)
 		return m, err
-	}, `SELECT id, team_id FROM received_emails WHERE created_at < ? ORDER BY created_at LIMIT ?`, milli(before), limit)
+	}, `SELECT id, team_id FROM received_emails WHERE created_at < ? ORDER BY created_at, id LIMIT ?`, milli(before), limit)
 }
 
 // DeleteReceivedPieces deletes the first pieces of a message, at most limit, and reports whether there may be more.

@@ -122,6 +122,8 @@ type TeamSettings struct {
 	Page         string // of brand.Brand
 	SecondFactor bool   // members need a second factor
 	TimeZone     string // IANA name, of contacts that have none; empty: UTC
+	// ReplyAddresses: mail without reply_to from a domain that receives gets a reply address of its own.
+	ReplyAddresses bool
 }
 
 // TeamSettings returns the settings of a team.
@@ -129,17 +131,17 @@ func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
 	return one(r, func(s scanner) (t TeamSettings, err error) {
 		var logo sql.NullString
 		var created int64
-		err = s.Scan(&t.ID, &t.Name, &logo, &t.Page, &t.SecondFactor, &t.TimeZone, &created)
+		err = s.Scan(&t.ID, &t.Name, &logo, &t.Page, &t.SecondFactor, &t.TimeZone, &t.ReplyAddresses, &created)
 		t.LogoURL, t.CreatedAt = logo.String, fromMilli(created)
 		return t, err
-	}, `SELECT id, name, logo_url, coalesce(page, ''), second_factor, coalesce(time_zone, ''), created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, id)
+	}, `SELECT id, name, logo_url, coalesce(page, ''), second_factor, coalesce(time_zone, ''), coalesce(reply_addresses, 0), created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, id)
 }
 
-// SetTeamSettings stores the page, whether members need a second factor, and the time zone.
+// SetTeamSettings stores the page, whether members need a second factor, the time zone, and reply addresses.
 // RenameTeam and SetBrand store the other settings.
 func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
 	tx.Changed(engine.Control)
-	return tx.WriteOne(`UPDATE teams SET page = ?, second_factor = ?, time_zone = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.Page), t.SecondFactor, nullText(t.TimeZone), t.ID)
+	return tx.WriteOne(`UPDATE teams SET page = ?, second_factor = ?, time_zone = ?, reply_addresses = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.Page), t.SecondFactor, nullText(t.TimeZone), trueOrNull(t.ReplyAddresses), t.ID)
 }
 
 // TeamTimeZone returns the name of the time zone of contacts of a team that have none; empty: UTC.

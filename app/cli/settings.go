@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"mailer/app/net/rspamd"
 	"mailer/app/operate/health"
 	"mailer/app/rules/relayurl"
 	"mailer/app/server"
@@ -37,11 +38,14 @@ func SettingsInForce(flags *pflag.FlagSet, known map[string]string) (out []healt
 	return out
 }
 
-// plainValue returns a flag's value. URLs of relays and the database are shown without user and
-// password.
+// plainValue returns a flag's value. URLs of relays, of the database and of the spam filter are shown without user
+// and password.
 func plainValue(f *pflag.Flag) string {
 	if f.Name == "db" {
 		return server.DatabaseName(f.Value.String())
+	}
+	if f.Name == "rspamd" {
+		return rspamd.Mask(f.Value.String())
 	}
 	list, ok := f.Value.(pflag.SliceValue)
 	if !ok {

@@ -24,8 +24,9 @@ func TestSettingsShowSourceWithoutSecrets(t *testing.T) {
 	flags.String("listen", "127.0.0.1:3000", "address")
 	flags.String("mode", "self-hosted", "mode")
 	flags.String("base-url", "", "public address")
+	flags.String("rspamd", "", "spam filter")
 	flags.Bool("help", false, "")
-	if err := flags.Parse([]string{"--mode", "cloud"}); err != nil {
+	if err := flags.Parse([]string{"--mode", "cloud", "--rspamd", "http://someone:hunter2@127.0.0.1:11333"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := ReadEnvironment(flags); err != nil {
@@ -42,6 +43,7 @@ func TestSettingsShowSourceWithoutSecrets(t *testing.T) {
 		"sns-topic": {Value: "arn:a, arn:b", From: health.FromEnvironment, Variable: "MAILER_SNS_TOPIC", About: "topics"},
 		"mode":      {Value: "cloud", From: health.FromFlag, Variable: "MAILER_MODE", About: "mode"},
 		"listen":    {Value: "127.0.0.1:3000", From: health.FromDefault, Variable: "MAILER_LISTEN", About: "address"},
+		"rspamd":    {Value: "http://…@127.0.0.1:11333", From: health.FromFlag, Variable: "MAILER_RSPAMD", About: "spam filter"},
 		"base-url":  {Value: "http://127.0.0.1:3000", From: health.FromDefault, Variable: "MAILER_BASE_URL", About: "public address"},
 	} {
 		want.Name = name
@@ -49,7 +51,7 @@ func TestSettingsShowSourceWithoutSecrets(t *testing.T) {
 			t.Errorf("%+v, want %+v", got[name], want)
 		}
 	}
-	if len(got) != 5 {
+	if len(got) != 6 {
 		t.Errorf("%d settings", len(got))
 	}
 }

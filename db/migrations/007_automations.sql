@@ -86,7 +86,7 @@ CREATE TABLE automation_runs (
   step_key      TEXT NOT NULL,    -- at which it is, or at which it ended
   step_n        INTEGER NOT NULL, -- number of that step in automation_run_steps
   due_at        INTEGER,          -- when the step is executed or its wait ends; NULL: never, or not running
-  sends         INTEGER NOT NULL CHECK (sends IN (0, 1)), -- 1: the step sends an email
+  sends         INTEGER NOT NULL CHECK (sends IN (0, 1)), -- 1: the step, or the one after its pause, sends an email
   waits_for     TEXT,             -- name of the event that the step waits for; NULL: none
   since         INTEGER,          -- when that wait began
   context       TEXT NOT NULL,    -- JSON: payloads, chain

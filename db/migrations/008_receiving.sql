@@ -4,6 +4,8 @@ ALTER TABLE domains ADD COLUMN receives_at INTEGER; -- when a check last found a
 ALTER TABLE domains ADD COLUMN receives INTEGER CHECK (receives IN (0, 1)); -- 1: the last check found it; NULL: not
 ALTER TABLE emails ADD COLUMN forward_id TEXT; -- destination to which it forwards a received email; NULL: another email
 
+ALTER TABLE teams ADD COLUMN reply_addresses INTEGER CHECK (reply_addresses IN (0, 1)); -- 1: mail without reply_to gets an address that names the email; NULL: not
+
 -- Received emails. Their bytes are in received_pieces, which are written before the row.
 CREATE TABLE received_emails (
   id         TEXT NOT NULL PRIMARY KEY,
@@ -34,7 +36,7 @@ CREATE INDEX received_emails_digest ON received_emails (team_id, digest, created
 CREATE INDEX received_emails_answers ON received_emails (team_id, answers, id) WHERE answers IS NOT NULL;
 CREATE INDEX received_emails_contact ON received_emails (team_id, contact_id, id) WHERE contact_id IS NOT NULL;
 CREATE INDEX received_emails_from ON received_emails (team_id, from_email) WHERE from_email IS NOT NULL;
-CREATE INDEX received_emails_age ON received_emails (created_at);
+CREATE INDEX received_emails_age ON received_emails (created_at, id);
 
 -- The readable content of received emails.
 CREATE TABLE received_contents (

@@ -27,6 +27,7 @@ type team struct {
 	KeepEmails           *string     `json:"keep_emails" doc:"The same of finished emails as a whole"`
 	PagesHost            *pagesHost  `json:"pages_host" doc:"The team's own host for forms, archives and images; null: none"`
 	TimeZone             *string     `json:"time_zone" doc:"IANA name of the time zone of contacts without the property time_zone, and of schedules of automations; null: UTC" example:"Europe/Berlin"`
+	ReplyAddresses       bool        `json:"reply_addresses" doc:"Mail without reply_to, from a domain that receives, gets a Reply-To that names the email, so that its answers are found"`
 	CreatedAt            string      `json:"created_at" format:"date-time"`
 }
 
@@ -69,6 +70,7 @@ type updateTeamRequest struct {
 	KeepEmails           rest.Change[string]     `json:"keep_emails,omitempty" doc:"As keep_content"`
 	PagesHost            rest.Change[string]     `json:"pages_host,omitempty" maxLength:"254" doc:"A host name below a verified domain of the team, which no other team has; null: none" example:"news.example.com"`
 	TimeZone             rest.Change[string]     `json:"time_zone,omitempty" doc:"null: UTC" example:"Europe/Berlin"`
+	ReplyAddresses       *bool                   `json:"reply_addresses,omitempty" doc:"For mail that is sent from now on by the API, by broadcasts and by automations"`
 }
 
 type teamOutput struct{ Body team }
@@ -120,7 +122,7 @@ func (r TeamRoutes) update(ctx context.Context, key *app.Key, _ *struct{}, b *up
 	}
 	page := app.Change[brand.Page]{Set: b.Page.Set, Value: b.Page.Value.checked()}
 	t, err := r.Service.UpdateTeamSettings(ctx, key, teams.SettingsChange{
-		Name: b.Name, LogoURL: app.Change[string](b.LogoURL), Page: page, SecondFactor: b.SecondFactorRequired, PagesHost: app.Change[string](b.PagesHost), TimeZone: app.Change[string](b.TimeZone),
+		Name: b.Name, LogoURL: app.Change[string](b.LogoURL), Page: page, SecondFactor: b.SecondFactorRequired, PagesHost: app.Change[string](b.PagesHost), TimeZone: app.Change[string](b.TimeZone), ReplyAddresses: b.ReplyAddresses,
 	})
 	if err == nil && b.PagesHost.Set {
 		r.Hosts.Changed(key.TeamID)
@@ -146,7 +148,7 @@ func (r TeamRoutes) shown(ctx context.Context, t *teams.Settings) (*teamOutput, 
 	return &teamOutput{team{
 		PagesHost: pagesHostOf(host),
 		Object:    "team", ID: t.ID, Name: t.Name, LogoURL: base.TextOrNull(t.LogoURL), Page: hostedPageOf(t.Page), SecondFactorRequired: t.SecondFactor,
-		KeepContent: keptOrNull(own.Content), KeepEmails: keptOrNull(own.Emails), TimeZone: base.TextOrNull(t.TimeZone), CreatedAt: app.FormatTime(t.CreatedAt),
+		KeepContent: keptOrNull(own.Content), KeepEmails: keptOrNull(own.Emails), TimeZone: base.TextOrNull(t.TimeZone), ReplyAddresses: t.ReplyAddresses, CreatedAt: app.FormatTime(t.CreatedAt),
 	}}, nil
 }
 

@@ -12,14 +12,15 @@ import (
 	"mailer/web/shapes"
 )
 
-// ContactMailItem is an email to a contact, and its events.
+// ContactMailItem is an email to a contact, or a received one from it, and its events.
 type ContactMailItem struct {
-	ID          string             `json:"id" format:"uuid" doc:"Of the email, or of the recipient's mail of a broadcast"`
+	ID          string             `json:"id" format:"uuid" doc:"Of the email, of the recipient's mail of a broadcast, or of a received email (state received)"`
 	BroadcastID *string            `json:"broadcast_id" format:"uuid" doc:"null: an email"`
+	AnswersID   *string            `json:"answers_email_id,omitempty" format:"uuid" doc:"Of a received email: the email that it answers, or claims to"`
 	Subject     string             `json:"subject" doc:"Of a broadcast with its placeholders"`
 	CreatedAt   string             `json:"created_at" format:"date-time"`
-	LastEvent   app.LastEvent      `json:"last_event" enum:"queued,scheduled,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled"`
-	State       app.State          `json:"state" enum:"scheduled,queued,deferred,held,captured,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled" doc:"As in GET /emails"`
+	LastEvent   app.LastEvent      `json:"last_event" enum:"queued,scheduled,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled,received"`
+	State       app.State          `json:"state" enum:"scheduled,queued,deferred,held,captured,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled,received" doc:"As in GET /emails; received: the contact wrote it, see GET /emails/receiving/{id}"`
 	Events      []shapes.EventItem `json:"events" doc:"The newest first, twenty at most: about the contact or the whole email"`
 }
 
@@ -33,7 +34,7 @@ type contactEventsInput struct {
 func (r PreviewRoutes) addHistory(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-contact-events", Method: http.MethodGet, Path: "/contacts/{id}/events",
-		Summary: "List all emails to a contact with what happened to each, newest first", Tags: contactTags,
+		Summary: "List all emails to a contact with what happened to each, and those received from it, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContactEvents)
 }
@@ -52,7 +53,7 @@ func (r PreviewRoutes) listContactEvents(ctx context.Context, key *app.Key, in *
 
 func newContactMailItem(m *audience.ContactMail) ContactMailItem {
 	item := ContactMailItem{
-		ID: m.ID, BroadcastID: base.TextOrNull(m.BroadcastID), Subject: m.Subject, CreatedAt: app.FormatTime(m.CreatedAt),
+		ID: m.ID, BroadcastID: base.TextOrNull(m.BroadcastID), AnswersID: base.TextOrNull(m.Answers), Subject: m.Subject, CreatedAt: app.FormatTime(m.CreatedAt),
 		LastEvent: m.LastEvent, State: m.State, Events: make([]shapes.EventItem, len(m.Events)),
 	}
 	for i := range m.Events {

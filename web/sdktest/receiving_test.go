@@ -2,8 +2,9 @@ package sdktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/smtp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,10 +51,18 @@ type receivingFixture struct {
 }
 
 // newReceivingFixture starts the server and delivers one email.
-func newReceivingFixture(t *testing.T, mode compat) *receivingFixture {
+func newReceivingFixture(t *testing.T, mode compat, args ...string) *receivingFixture {
+	t.Helper()
+	return newReceivingFixtureBy(t, start, mode, args...)
+}
+
+// newReceivingFixtureBy is newReceivingFixture for a server that begin starts.
+func newReceivingFixtureBy(t *testing.T, begin func(t *testing.T, args ...string) *instance, mode compat, args ...string) *receivingFixture {
 	t.Helper()
 	ns, at := newNameServer(t), freeAddr(t)
-	w := &receivingFixture{newDomainFixture(t, ns, append(mode.flags(), "--smtp-receive", at, "--bounce-host", "mx.example.test", "--rate-limit", "0")...), at}
+	w := &receivingFixture{&fixture{sink: newSink(t, sinkOptions{})}, at}
+	w.in = begin(t, slices.Concat([]string{"--relay", "smtp://" + w.sink.addr + "?tls=off", "--resolver", ns.addr, "--smtp-receive", at, "--bounce-host", "mx.example.test", "--rate-limit", "0"}, mode.flags(), args)...)
+	w.key = w.in.newKey(t)
 	w.in.addDomain(t, "example.test")
 	w.in.addDomain(t, "in.example.test")
 	api := client{w.in.url, w.key}
@@ -76,9 +85,31 @@ func newReceivingFixture(t *testing.T, mode compat) *receivingFixture {
 	return w
 }
 
-// deliver sends a message as another server does.
+// deliver sends a message as another server does, without TLS. An error begins with the reply.
 func (w *receivingFixture) deliver(message string) error {
-	return smtp.SendMail(w.at, nil, "ann@peer.test", []string{"support@in.example.test"}, []byte(message))
+	c, a, err := w.greet("")
+	if err == nil && a.code == 250 {
+		a, err = c.handIn(message, "", "support@in.example.test")
+	}
+	if c != nil {
+		c.Close()
+	}
+	if err == nil && a.code != 250 {
+		err = errors.New(a.String())
+	}
+	return err
+}
+
+// greet connects from a loopback address and says EHLO; empty: any. The answer is the refusal if the greeting is none.
+func (w *receivingFixture) greet(local string) (c *smtpConn, a answer, err error) {
+	if local == "" {
+		local = "127.0.0.1"
+	}
+	if c, a, err = dialFrom(local, w.at); err != nil || a.code != 220 {
+		return c, a, err
+	}
+	a, err = c.cmd("EHLO peer.test")
+	return c, a, err
 }
 
 // TestKillWhileReceiving kills the server again and again while peers deliver mail, which they repeat until it is taken.

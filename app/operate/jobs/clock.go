@@ -79,6 +79,7 @@ func (s *Service) checkClock(ctx context.Context) (err error) {
 	if step != 0 {
 		s.Log.Warn("the wall clock was moved", "by", step)
 		s.rewindCron()
+		s.automations.ClockMoved()
 	}
 	if step < 0 {
 		s.delivery.ClockMovedBack(clock.Now())

@@ -120,6 +120,8 @@ func position(run *app.Run, flow *Flow, c Clock) string {
 		return fmt.Sprintf("at step %q", step.Key)
 	}
 	switch mails, ends := flow.nextMail(step); {
+	case mails && !run.DueAt.After(c.Now):
+		return "next mail now: it is due and waits for its turn"
 	case mails:
 		return "next mail " + c.At(run.DueAt)
 	case ends:

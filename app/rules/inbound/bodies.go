@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mailer/app"
 	"mailer/app/kit/htmltext"
@@ -19,6 +20,7 @@ type filler struct {
 	*reader
 	bodies []body
 	files  []file
+	left   int // bytes of bodies that may still be read
 }
 
 // file is a part that is no body.
@@ -30,7 +32,7 @@ type file struct {
 // fill sets the text, the HTML and the files of a message. The bodies are the text parts that
 // aren't attachments; of a multipart/alternative the first text and the last HTML.
 func (r *reader) fill(m *Message, root *part) {
-	f := &filler{reader: r}
+	f := &filler{reader: r, left: MaxBodies}
 	f.walk(root, nil, nil)
 	hasHTML := slices.ContainsFunc(f.bodies, func(b body) bool { return b.html != nil })
 	var plain []string
@@ -47,9 +49,9 @@ func (r *reader) fill(m *Message, root *part) {
 		if hasHTML && b.html == nil && strings.TrimSpace(text) != "" {
 			source = `<div style="white-space:pre-wrap">` + html.EscapeString(text) + "</div>"
 		}
-		rich.WriteString(source)
+		rich.WriteString(f.cutText(source, MaxBodies-rich.Len()))
 	}
-	m.Text, m.HTML = joinTexts(plain), rich.String()
+	m.Text, m.HTML = f.cutText(joinTexts(plain), MaxBodies), rich.String()
 	m.Files = f.readFiles(m.HTML)
 }
 
@@ -111,14 +113,45 @@ func (f *filler) addBody(p *part, b *body, rich, inAlternative bool) bool {
 		if inAlternative {
 			b.html = nil // the last one is the richest
 		}
-		b.html = append(b.html, htmlToUTF8(f.content(p), p.params["charset"]))
+		b.html = append(b.html, f.read(htmlToUTF8(f.start(p), p.params["charset"])))
 		return true
 	}
 	if b.text != nil && inAlternative {
 		return p.kind != "text/plain" // another form of the same text
 	}
-	b.text = append(b.text, lineFeeds(toUTF8(f.content(p), p.params["charset"])))
+	b.text = append(b.text, f.read(lineFeeds(toUTF8(f.start(p), p.params["charset"]))))
 	return true
+}
+
+// start returns the decoded content of a body, or the start of it that may still be read. A character is not divided.
+func (f *filler) start(p *part) []byte {
+	content := f.content(p)
+	if len(content) <= f.left {
+		return content
+	}
+	f.cut = true
+	n := f.left
+	for back := 0; back < utf8.UTFMax && n > 0 && !utf8.RuneStart(content[n]); back++ {
+		n--
+	}
+	return content[:n]
+}
+
+// read counts the text of a body, and returns what of it may still be read: a character of another character set can be
+// longer in UTF-8.
+func (f *filler) read(s string) string {
+	s = f.cutText(s, f.left)
+	f.left -= len(s)
+	return s
+}
+
+// cutText returns the start of a text of at most n bytes.
+func (r *reader) cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	r.cut = true
+	return app.CutText(s, n)
 }
 
 // joinTexts joins texts on separate lines.

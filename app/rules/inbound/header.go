@@ -89,7 +89,7 @@ func (r *reader) field(from, to int) (f field, ok bool) {
 	if !isFieldName(name) {
 		return f, false
 	}
-	if to-from > r.headerLeft {
+	if to-from > r.headerLeft || r.fieldsLeft == 0 {
 		return f, true
 	}
 	f.name = string(name)

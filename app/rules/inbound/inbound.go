@@ -3,8 +3,8 @@
 // feedback stops at the first text.
 //
 // Failure policy: nothing fails. Broken mail is read as far as possible, in linear time. At most
-// 1,000 parts, 20 nested multiparts and 256 KiB of headers are read; the rest is left out, and
-// Message.Cut reports it. No text holds NUL or invalid UTF-8.
+// 1,000 parts, 20 nested multiparts, 256 KiB of headers, and 4 MiB of text and of HTML are read; the
+// rest is left out, and Message.Cut reports it. No text holds NUL or invalid UTF-8.
 package inbound
 
 import (
@@ -25,6 +25,9 @@ const (
 	maxID         = 998 // bytes of a Message-ID
 	maxFilename   = 255 // bytes
 )
+
+// MaxBodies is the maximum length in bytes of all bodies in UTF-8, and of each of Text and HTML.
+const MaxBodies = 4 << 20
 
 // Message is a message as people read it.
 type Message struct {
@@ -52,7 +55,7 @@ type Message struct {
 	// Auto says which kind of program sent the message, as far as its content shows it
 	// (AutoSubmitted).
 	Auto app.AutoSubmitted
-	// Cut: the message exceeds a limit, so that parts or header fields are missing.
+	// Cut: the message exceeds a limit, so that parts, header fields or the end of a text are missing.
 	Cut bool
 
 	fields   fields

@@ -44,6 +44,7 @@ type Broadcast struct {
 	deriveText bool // the text is derived from each recipient's HTML
 
 	variants map[string]*Broadcast // by language; nil: none
+	replies  bool                  // each mail gets a reply address
 	position []int                 // of links among those of all languages; nil: as in links
 	shared   []string              // links of all languages
 }
@@ -99,7 +100,7 @@ type compiler struct {
 func (c *compiler) frame() (err error) {
 	b, m := c.broadcast, c.mail
 	if f := b.Snapshot; f != nil {
-		m.fallbacks, m.pages, m.tracking, m.numbers = f.Fallbacks, f.Pages, f.Tracking, f.Numbers
+		m.fallbacks, m.pages, m.tracking, m.numbers, m.replies = f.Fallbacks, f.Pages, f.Tracking, f.Numbers, f.ReplyAddresses
 		if m.tracking != nil {
 			m.trackHost = tracking.BaseHost(m.tracking)
 		}
@@ -497,6 +498,9 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) (*app.Mail, e
 	m := &app.Mail{
 		From: b.from, To: []app.Address{to}, ReplyTo: b.replyTo, Headers: headers, TopicID: b.topicID,
 		Subject: b.subjectOf(f), Bodies: b.bodies(f), Attachments: b.files,
+	}
+	if b.replies && len(m.ReplyTo) == 0 {
+		m.ReplyTo = []app.Address{s.ReplyAddress(b.from.Domain, app.ReturnPath{EmailID: r.ID})}
 	}
 	return m, f.err
 }

@@ -34,7 +34,7 @@ func (f *Facts) outcomes() []outcome {
 		}
 		out = append(out, e)
 	}
-	return f.read(out)
+	return f.answered(f.read(out))
 }
 
 // domainOf returns the domain of an address; empty for an erased one.
@@ -134,7 +134,7 @@ func (f *Facts) read(ends []outcome) []outcome {
 // reached reports whether a code means that the email arrived.
 func reached(c Code) bool {
 	switch c {
-	case Delivered, Opened, Clicked, Unsubscribed, Complained:
+	case Delivered, Opened, Clicked, Unsubscribed, Answered, Complained:
 		return true
 	}
 	return false

@@ -37,6 +37,8 @@ type VerdictParams struct {
 	By              string `json:"by,omitempty" doc:"Who did it, in words"`
 	Reason          string `json:"reason,omitempty" doc:"What the operator said"`
 	Outcome         string `json:"outcome,omitempty" doc:"The outcome that a test recipient simulates"`
+	Name            string `json:"name,omitempty" doc:"Of who answered; without a contact's name the address"`
+	After           string `json:"after,omitempty" doc:"How long after it was sent, like 12 minutes"`
 }
 
 // value is a parameter as text; empty: absent.
@@ -49,7 +51,7 @@ func (p *VerdictParams) values() []value {
 		{"count", number(p.Count)}, {"total", number(p.Total)}, {"reached", number(p.Reached)}, {"attempts", number(p.Attempts)},
 		{"reply_code", number(p.ReplyCode)}, {"enhanced_code", p.EnhancedCode}, {"answer", p.Answer}, {"said", p.Said},
 		{"at", p.At}, {"since", p.Since}, {"next_at", p.NextAt}, {"until", p.Until}, {"gives_up_at", p.GivesUpAt}, {"suppressed_since", p.SuppressedSince},
-		{"by", p.By}, {"reason", p.Reason}, {"outcome", p.Outcome},
+		{"by", p.By}, {"reason", p.Reason}, {"outcome", p.Outcome}, {"name", p.Name}, {"after", p.After},
 	}
 }
 

@@ -337,6 +337,7 @@ const (
 	Unsubscribed  Code = "unsubscribed"
 	Opened        Code = "opened"
 	Clicked       Code = "clicked"
+	Answered      Code = "answered"
 )
 
 var delivered = []Template{
@@ -354,6 +355,8 @@ var delivered = []Template{
 		"Nothing to do."},
 	{Clicked, Good, "Delivered to {address}, and a link was clicked[, last at {at}].", "A link was clicked by at least one of {count} recipients[, last at {at}].",
 		"Nothing to do."},
+	{Answered, Good, "{name} answered[ after {after}].", "{count} recipients answered, including {name}[, the last at {at}].",
+		"Read the answer in the received mail."},
 }
 
 // Codes of emails with different outcomes. The sentences of the parts follow.

@@ -49,6 +49,7 @@ type Facts struct {
 	Kept        bool   // it leaves through no other relay than Relay
 	Recipients  []Recipient
 	Events      []app.Event // the newest events, newest first
+	Answers     []Answer    // newest first
 	Work        *Work       // nil: no work is left
 }
 

@@ -55,6 +55,11 @@ func (f Facts) listed(origin app.SuppressionOrigin) Facts {
 	return f
 }
 
+func (f Facts) answeredBy(answers ...Answer) Facts {
+	f.Answers = answers
+	return f
+}
+
 func (f Facts) through(relay string) Facts {
 	f.Relay = relay
 	return f
@@ -156,6 +161,13 @@ var cases = []struct {
 	{"opened", Opened, mail(map[string]app.LastEvent{bob: app.Delivered}, facts(app.Opened, bob, 2, app.EventDetail{}), facts(app.Delivered, bob, 1, app.EventDetail{}))},
 	{"opened, of a broadcast", Opened, one(app.Opened, app.EventDetail{}).ofBroadcast()},
 	{"clicked", Clicked, one(app.Clicked, app.EventDetail{}).ofBroadcast()},
+	{"answered", Answered, one(app.Delivered, app.EventDetail{}).answeredBy(Answer{Address: "BOB@example.net", Name: "Bob", Proven: true, At: noon.Add(13 * time.Minute), After: 12 * time.Minute})},
+	{"answered, no name, no time", Answered, one(app.Sent, app.EventDetail{}).answeredBy(Answer{Address: bob, Proven: true, At: noon})},
+	{"claims to answer", Delivered, one(app.Delivered, app.EventDetail{}).answeredBy(Answer{Address: bob, At: noon, After: time.Hour})},
+	{"out of office", Delivered, one(app.Delivered, app.EventDetail{}).answeredBy(Answer{Address: bob, Proven: true, Auto: app.AutoReply, At: noon})},
+	{"answered, and complained", Complained, one(app.Complained, app.EventDetail{}).answeredBy(Answer{Address: bob, Proven: true, At: noon})},
+	{"one of two answered", MixedDelivered, mail(map[string]app.LastEvent{bob: app.Delivered, eve: app.Delivered}).answeredBy(Answer{Address: eve, Name: "Eve", Proven: true, At: noon, After: 49 * time.Hour})},
+	{"both answered", Answered, mail(map[string]app.LastEvent{bob: app.Delivered, eve: app.Sent}).answeredBy(Answer{Address: eve, Proven: true, At: noon}, Answer{Address: bob, Name: "Bob", Proven: true, At: noon.Add(-time.Hour)})},
 	{"unsubscribed", Unsubscribed, mail(map[string]app.LastEvent{bob: app.Delivered}, facts(app.EventUnsubscribed, bob, 2, app.EventDetail{})).ofBroadcast()},
 	{"complained", Complained, one(app.Complained, app.EventDetail{Source: "ses"}).listed(app.OriginComplaint)},
 
@@ -306,7 +318,7 @@ func isSound(t *testing.T, name string, v *Verdict) {
 
 func TestTemplatesUseKnownParams(t *testing.T) {
 	full := VerdictParams{Address: "a", Domain: "b", FromDomain: "c", Relay: "d", Server: "e", BroadcastID: "f", Count: 1, Total: 2, Reached: 3, Attempts: 4, ReplyCode: 5,
-		EnhancedCode: "g", Answer: "h", Said: "i", At: "j", Since: "k", NextAt: "l", Until: "m", GivesUpAt: "n", SuppressedSince: "o", By: "p", Reason: "q", Outcome: "r", Region: "s", Because: "t", Kept: "u"}
+		EnhancedCode: "g", Answer: "h", Said: "i", At: "j", Since: "k", NextAt: "l", Until: "m", GivesUpAt: "n", SuppressedSince: "o", By: "p", Reason: "q", Outcome: "r", Region: "s", Because: "t", Kept: "u", Name: "v", After: "w"}
 	text, err := json.Marshal(full)
 	if err != nil {
 		t.Fatal(err)

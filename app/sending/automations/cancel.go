@@ -118,6 +118,10 @@ func (s *Service) moveRuns(ctx context.Context, a *app.Automation) (moved int64,
 			return nil
 		}
 		t.run.Version = a.Version
+		if t.run.WaitsFor == "" && !t.run.DueAt.IsZero() {
+			_, mail := stepConfig[automation.SendEmailConfig](is)
+			t.run.Sends = mail || mailAfter(next, is) != nil
+		}
 		if c, ok := is.Config.(*automation.WaitForEventConfig); ok && t.run.WaitsFor != "" {
 			t.run.WaitsFor = c.EventName
 		}

@@ -21,13 +21,15 @@ func (t *turn) change(step *automation.Step) (err error) {
 		return t.deleteContact(step)
 	case *automation.SegmentConfig:
 		if err = t.changeSegment(step.Type, c.SegmentID); errors.Is(err, db.ErrNotFound) {
-			return t.fail(step, app.ReasonSegmentMissing, "The segment was deleted")
+			t.fail(step, app.ReasonSegmentMissing, "The segment was deleted")
+			return nil
 		}
 		output["segment_id"] = c.SegmentID
 	case *automation.SetTopicConfig:
 		var ignored bool
 		if ignored, err = t.s.audience.SetTopicIn(t.tx, t.contact, c.TopicID, c.Subscription, t.run.Context.Chain); errors.Is(err, db.ErrNotFound) {
-			return t.fail(step, app.ReasonTopicMissing, "The topic was deleted")
+			t.fail(step, app.ReasonTopicMissing, "The topic was deleted")
+			return nil
 		}
 		output["topic_id"], output["subscription"] = c.TopicID, c.Subscription
 		if ignored {
@@ -36,12 +38,14 @@ func (t *turn) change(step *automation.Step) (err error) {
 	}
 	refusal := (*app.Error)(nil)
 	if errors.As(err, &refusal) {
-		return t.fail(step, app.ReasonRejected, refusal.Message)
+		t.fail(step, app.ReasonRejected, refusal.Message)
+		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return t.done(step, output)
+	t.done(step, output)
+	return nil
 }
 
 func (t *turn) changeSegment(kind app.StepType, segmentID string) error {
@@ -125,9 +129,7 @@ func propertyOf(value any) *app.PropertyValue {
 
 // deleteContact deletes the contact and ends the run.
 func (t *turn) deleteContact(step *automation.Step) error {
-	if err := t.done(step, nil); err != nil {
-		return err
-	}
+	t.done(step, nil)
 	t.finish(app.RunCompleted, app.ReasonContactDeletedByStep)
 	if err := t.store(); err != nil { // before the deletion, which cancels the open runs of the contact
 		return err

@@ -21,8 +21,10 @@ const (
 	// signalsPerWrite and runsPerRound bound what is taken of one team before the next team.
 	signalsPerWrite = 25
 	runsPerRound    = 200
-	// workers is how many runs are executed at the same time.
-	workers = 16
+	// movesPerWrite is how many runs share a Write, and workers is how many Writes of a team are under way. Both are
+	// low, so that a request of another team never waits behind many runs.
+	movesPerWrite = 8
+	workers       = 3
 	// restAfterRefusal is how long the mails of a team rest that may not send now.
 	restAfterRefusal = time.Minute
 )
@@ -89,13 +91,15 @@ func (s *Service) executeDue(ctx context.Context) (more bool, next time.Time, er
 		if err != nil {
 			return false, next, err
 		}
-		for _, sends := range []bool{false, true} {
-			again, at, err := s.executeTeam(ctx, teamID, sends)
-			if err != nil {
-				failed = append(failed, err)
-			}
-			more, next = more || again, earlier(next, at)
-		}
+		var mailsMore bool
+		var mailsNext time.Time
+		var mailsErr error
+		var mails sync.WaitGroup
+		mails.Go(func() { mailsMore, mailsNext, mailsErr = s.executeTeam(ctx, teamID, true) })
+		othersMore, othersNext, othersErr := s.executeTeam(ctx, teamID, false)
+		mails.Wait()
+		more, next = more || mailsMore || othersMore, earlier(earlier(next, mailsNext), othersNext)
+		failed = append(failed, mailsErr, othersErr)
 	}
 	return more, next, errors.Join(failed...)
 }
@@ -132,11 +136,11 @@ func (s *Service) executeTeam(ctx context.Context, teamID string, sends bool) (m
 	var failed []error
 	var group sync.WaitGroup
 	slots := make(chan struct{}, workers)
-	for i := range due {
+	for some := range slices.Chunk(due, movesPerWrite) {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			if err := s.executeOrPostpone(ctx, &due[i]); err != nil {
+			if err := s.executeOrPostpone(ctx, some); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed = append(failed, err)

@@ -3,6 +3,7 @@ package automations
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -18,14 +19,26 @@ import (
 // postponement is how long a run waits whose step could not be executed for an unknown reason.
 const postponement = 5 * time.Minute
 
-// executeOrPostpone executes the step at which a run is due. If that fails for an unknown reason, the run is tried
-// again later, so that the others do not wait for it.
-func (s *Service) executeOrPostpone(ctx context.Context, due *app.Run) error {
+// executeOrPostpone executes the steps at which some runs of a team are due. If that fails for an unknown reason, each
+// is executed alone, and one that fails is tried again later, so that the others do not wait for it.
+func (s *Service) executeOrPostpone(ctx context.Context, due []app.Run) error {
 	err := s.execute(ctx, due)
 	if err == nil || isTransient(ctx, err) {
 		return err
 	}
-	s.Log.Error("the step of a run can't be executed; it is tried again later", "team", due.TeamID, "automation", due.AutomationID, "run", due.ID, "step", due.StepKey, "err", err)
+	if len(due) == 1 {
+		return s.postpone(ctx, &due[0], err)
+	}
+	var failed []error
+	for one := range slices.Chunk(due, 1) {
+		failed = append(failed, s.executeOrPostpone(ctx, one))
+	}
+	return errors.Join(failed...)
+}
+
+// postpone lets a run wait whose step could not be executed because of cause.
+func (s *Service) postpone(ctx context.Context, due *app.Run, cause error) error {
+	s.Log.Error("the step of a run can't be executed; it is tried again later", "team", due.TeamID, "automation", due.AutomationID, "run", due.ID, "step", due.StepKey, "err", cause)
 	return s.DB.Write(ctx, func(tx *db.Tx) error {
 		run, err := tx.Run(due.TeamID, due.ID)
 		if err != nil || run.Status != app.RunRunning || run.StepN != due.StepN {
@@ -36,60 +49,75 @@ func (s *Service) executeOrPostpone(ctx context.Context, due *app.Run) error {
 	})
 }
 
-// execute executes the step at which a run is due.
-func (s *Service) execute(ctx context.Context, due *app.Run) error {
-	if due.Sends {
-		return s.sendMail(ctx, due)
+// change moves a run on from the step at which it is due. It may be called again after a failed commit.
+type change func(t *turn, step *automation.Step) error
+
+// execute executes the steps at which some runs are due, in one Write. Emails are made before it.
+func (s *Service) execute(ctx context.Context, due []app.Run) error {
+	changes := make([]change, len(due))
+	for i := range due {
+		changes[i] = (*turn).timeUp
+		if due[i].Sends {
+			m, err := s.prepare(ctx, &due[i])
+			if err != nil {
+				return err
+			}
+			changes[i] = func(t *turn, step *automation.Step) error { return t.timeToSend(step, m) }
+		}
 	}
-	return s.move(ctx, due, func(t *turn, step *automation.Step) error { return t.timeUp(step) })
+	return s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
+		for i := range due {
+			if err := s.move(tx, &due[i], changes[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// move runs a change of a run inside a Write, unless the run is not due at the same step any more. A run whose
-// contact was deleted is cancelled instead.
-func (s *Service) move(ctx context.Context, due *app.Run, change func(t *turn, step *automation.Step) error) error {
-	return s.DB.Write(ctx, func(tx *db.Tx) error {
-		run, err := tx.Run(due.TeamID, due.ID)
-		if err != nil {
-			return base.IgnoreNotFound(err)
+// move runs a change of a run, unless the run is not due at the same step any more. A run whose contact was deleted is
+// cancelled instead.
+func (s *Service) move(tx *db.Tx, due *app.Run, change change) error {
+	run, err := tx.Run(due.TeamID, due.ID)
+	if err != nil {
+		return base.IgnoreNotFound(err)
+	}
+	if run.Status != app.RunRunning || run.Held != "" || run.StepN != due.StepN || run.DueAt.IsZero() || run.DueAt.After(tx.Now) {
+		return nil // another process moved it, or it was held
+	}
+	flow, err := s.flow(&tx.Reader, run.AutomationID, run.Version)
+	if err != nil {
+		return err
+	}
+	contact, err := tx.Contact(run.TeamID, run.ContactID)
+	t := s.newTurn(tx, &run, flow, &contact)
+	t.since = run.DueAt
+	step := flow.Step(run.StepKey)
+	switch {
+	case run.Ending != "":
+		return t.cancel(step, run.Ending)
+	case errors.Is(err, db.ErrNotFound):
+		return t.cancel(step, app.ReasonContactDeleted)
+	case err != nil:
+		return err
+	case step == nil:
+		return t.cancel(nil, app.ReasonNotMoved)
+	}
+	if met, goal, err := t.inGoalSegment(); err != nil || met {
+		if err == nil {
+			err = t.reachGoal(goal)
 		}
-		if run.Status != app.RunRunning || run.Held != "" || run.StepN != due.StepN || run.DueAt.IsZero() || run.DueAt.After(tx.Now) {
-			return nil // another process moved it, or it was held
-		}
-		flow, err := s.flow(&tx.Reader, run.AutomationID, run.Version)
-		if err != nil {
-			return err
-		}
-		contact, err := tx.Contact(run.TeamID, run.ContactID)
-		t := s.newTurn(tx, &run, flow, &contact)
-		t.since = run.DueAt
-		step := flow.Step(run.StepKey)
-		switch {
-		case run.Ending != "":
-			return t.cancel(step, run.Ending)
-		case errors.Is(err, db.ErrNotFound):
-			return t.cancel(step, app.ReasonContactDeleted)
-		case err != nil:
-			return err
-		case step == nil:
-			return t.cancel(nil, app.ReasonNotMoved)
-		}
-		if met, goal, err := t.inGoalSegment(); err != nil || met {
-			if err == nil {
-				err = t.reachGoal(goal)
-			}
-			return err
-		}
-		return change(t, step)
-	})
+		return err
+	}
+	return change(t, step)
 }
 
 // cancel ends the run before its end.
 func (t *turn) cancel(step *automation.Step, reason app.RunReason) error {
 	if step != nil && t.waits() {
 		t.record(step, app.StepSkipped, map[string]any{"reason": string(reason)}, nil)
-		if err := errors.Join(t.count(step, db.CountWaiting, -1), t.count(step, db.CountCancelled, 1)); err != nil {
-			return err
-		}
+		t.count(step, db.CountWaiting, -1)
+		t.count(step, db.CountCancelled, 1)
 	}
 	return t.end(app.RunCancelled, reason)
 }
@@ -100,48 +128,54 @@ func (t *turn) timeUp(step *automation.Step) error {
 	if _, ok := step.Config.(*automation.WaitForEventConfig); ok {
 		by, output = app.ConnectTimeout, map[string]any{"timed_out": true}
 	}
-	if err := t.leave(step, app.StepCompleted, output, nil); err != nil {
-		return err
-	}
+	t.leave(step, app.StepCompleted, output, nil)
 	return t.follow(step, by)
 }
 
-// sendMail sends the email of a step. The email is made outside of the Write that accepts it and moves the
-// run.
-func (s *Service) sendMail(ctx context.Context, due *app.Run) error {
-	email, failure, err := s.prepare(ctx, due)
-	if err != nil {
-		return err
+// stepMail is the email that was made for a step, or why none can be made.
+type stepMail struct {
+	step    string // its key
+	topicID string
+	email   *app.Email
+	failure error
+}
+
+// timeToSend continues a run that was due to send the email of its step, or of the step after its pause. m is nil if
+// no email was made, because the run changed meanwhile: a pause is over, and the next round looks at a mail again.
+func (t *turn) timeToSend(step *automation.Step, m *stepMail) error {
+	switch _, sends := stepConfig[automation.SendEmailConfig](step); {
+	case !sends:
+		t.mail = m
+		return t.timeUp(step)
+	case m == nil || m.step != step.Key:
+		return nil
 	}
-	return s.move(ctx, due, func(t *turn, step *automation.Step) error {
-		if failure == nil && email == nil {
-			return nil // the run changed since it was read: the next round looks again
-		}
-		if failure == nil {
-			failure = s.accept(t, step, email)
-		}
-		refusal := (*app.Error)(nil)
-		switch {
-		case failure == nil:
-			if err := t.leave(step, app.StepCompleted, map[string]any{"email_id": email.ID}, nil); err != nil {
-				return err
-			}
-			return t.follow(step, app.ConnectDefault)
-		case !errors.As(failure, &refusal):
-			return failure
-		case refusal.Code == app.CodeAllRecipientsSuppressed:
-			return t.skipMail(step, email)
-		case isTemporary(refusal.Code):
-			s.rest(t.run.TeamID, t.tx.Now.Add(restAfterRefusal))
-			t.record(step, app.StepRunning, map[string]any{"waits": refusal.Message}, nil)
-			return t.store()
-		}
-		reason, message := reasonOf(failure, refusal)
-		if err := t.fail(step, reason, message); err != nil {
-			return err
-		}
+	return t.sendMail(step, m)
+}
+
+// sendMail accepts the email of the step at which the run is, or skips or fails the step, and moves the run on.
+func (t *turn) sendMail(step *automation.Step, m *stepMail) error {
+	failure := m.failure
+	if failure == nil {
+		failure = t.s.accept(t, m.email)
+	}
+	refusal := (*app.Error)(nil)
+	switch {
+	case failure == nil:
+		t.leave(step, app.StepCompleted, map[string]any{"email_id": m.email.ID}, nil)
+		return t.follow(step, app.ConnectDefault)
+	case !errors.As(failure, &refusal):
+		return failure
+	case refusal.Code == app.CodeAllRecipientsSuppressed:
+		return t.skipMail(step, m.topicID)
+	case isTemporary(refusal.Code):
+		t.s.rest(t.run.TeamID, t.tx.Now.Add(restAfterRefusal))
+		t.record(step, app.StepRunning, map[string]any{"waits": refusal.Message}, nil)
 		return t.store()
-	})
+	}
+	reason, message := reasonOf(failure, refusal)
+	t.fail(step, reason, message)
+	return t.store()
 }
 
 // isTemporary reports whether a refusal ends without a change by the team: a quota, a pause, or a busy server.
@@ -168,7 +202,7 @@ func reasonOf(failure error, refusal *app.Error) (app.RunReason, string) {
 }
 
 // accept accepts the email of a step inside the Write that moves its run.
-func (s *Service) accept(t *turn, step *automation.Step, email *app.Email) error {
+func (s *Service) accept(t *turn, email *app.Email) error {
 	if email.Automated == app.AutomatedMarketing {
 		region, _, err := s.mail.SendingRegion(&t.tx.Reader, email.TeamID, email.From.Domain)
 		if err != nil {
@@ -183,7 +217,7 @@ func (s *Service) accept(t *turn, step *automation.Step, email *app.Email) error
 
 // skipMail leaves out a mail that its recipient must not get, and continues the run, or ends it if the
 // automation has ExitOnOptOut.
-func (t *turn) skipMail(step *automation.Step, email *app.Email) error {
+func (t *turn) skipMail(step *automation.Step, topicID string) error {
 	address := []string{t.contact.Email}
 	suppressed, err := t.s.audience.BlockedRecipients(&t.tx.Reader, t.run.TeamID, "", address)
 	if err != nil {
@@ -191,15 +225,13 @@ func (t *turn) skipMail(step *automation.Step, email *app.Email) error {
 	}
 	reason, optedOut := suppressed.Reason(t.contact.Email), false
 	if reason == "" {
-		blocked, err := t.s.audience.BlockedForMarketing(&t.tx.Reader, t.run.TeamID, email.TopicID, address)
+		blocked, err := t.s.audience.BlockedForMarketing(&t.tx.Reader, t.run.TeamID, topicID, address)
 		if err != nil {
 			return err
 		}
 		reason, optedOut = blocked.Reason(t.contact.Email), true
 	}
-	if err := t.leave(step, app.StepSkipped, map[string]any{"reason": reason}, nil); err != nil {
-		return err
-	}
+	t.leave(step, app.StepSkipped, map[string]any{"reason": reason}, nil)
 	if optedOut && t.flow.ExitOnOptOut {
 		return t.end(app.RunCancelled, app.ReasonOptedOut)
 	}
@@ -212,42 +244,49 @@ var (
 	errTopicMissing    = &app.Error{Code: app.CodeNotFound, Message: "Topic not found"}
 )
 
-// prepare makes the email of the step at which a run is. failure is why it can't be made; email and
-// failure are nil if the run is not at such a step any more.
-func (s *Service) prepare(ctx context.Context, due *app.Run) (email *app.Email, failure, err error) {
+// prepare makes the email of the step at which a run is, or of the one after its pause; nil: there is no such step
+// any more, or the contact was deleted.
+func (s *Service) prepare(ctx context.Context, due *app.Run) (*stepMail, error) {
 	var flow *automation.Flow
 	var contact app.Contact
-	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if flow, err = s.flow(r, due.AutomationID, due.Version); err != nil {
 			return err
 		}
 		contact, err = r.Contact(due.TeamID, due.ContactID)
 		return base.IgnoreNotFound(err) // move cancels the run
 	})
-	if err != nil {
-		return nil, nil, err
+	step := (*automation.Step)(nil)
+	if err == nil {
+		step = flow.Step(due.StepKey)
 	}
-	c, ok := stepConfig[automation.SendEmailConfig](flow.Step(due.StepKey))
-	if !ok || contact.ID == "" {
-		return nil, nil, nil
+	if step == nil || contact.ID == "" {
+		return nil, err
+	}
+	if after := mailAfter(flow, step); after != nil {
+		step = after
+	}
+	c, ok := stepConfig[automation.SendEmailConfig](step)
+	if !ok {
+		return nil, nil
 	}
 	in := mailOf(c, flow, &contact, &due.Context)
 	automated := app.AutomatedMarketing
 	if c.Transactional {
 		automated = app.AutomatedTransactional
 	}
-	email, err = s.mail.PrepareStep(ctx, due.TeamID, in, automated)
+	m := &stepMail{step: step.Key, topicID: in.TopicID}
 	refusal := (*app.Error)(nil)
-	if !errors.As(err, &refusal) {
+	if m.email, err = s.mail.PrepareStep(ctx, due.TeamID, in, automated); !errors.As(err, &refusal) {
 		if err == nil {
-			email.AutomationRun, email.AutomationStep = due.ID, due.StepKey
+			m.email.AutomationRun, m.email.AutomationStep = due.ID, step.Key
 		}
-		return email, nil, err
+		return m, err
 	}
-	if missing, err := s.missing(ctx, due.TeamID, in); err != nil || missing != nil {
-		return nil, missing, err
+	if m.failure, err = s.missing(ctx, due.TeamID, in); m.failure == nil {
+		m.failure = refusal
 	}
-	return nil, refusal, nil
+	return m, err
 }
 
 // missing returns an error if the template or the topic of a mail is gone.

@@ -37,6 +37,14 @@ func (s *Service) paceOf(teamID string) *pace {
 	return p
 }
 
+// ClockMoved forgets what was measured by the old time after a step of the wall clock.
+func (s *Service) ClockMoved() {
+	s.mu.Lock()
+	clear(s.paces)
+	s.mu.Unlock()
+	s.wake.Notify()
+}
+
 // state returns the window, and until when the team rests.
 func (p *pace) state(now time.Time) (window int, until time.Time) {
 	p.mu.Lock()
@@ -61,14 +69,14 @@ func (p *pace) accept(n int) {
 func (p *pace) allow(now time.Time, open int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if passed := now.Sub(p.judgedAt); passed >= paceEvery {
+	passed, drained := now.Sub(p.judgedAt), open == 0 && p.accepted >= p.window
+	if passed >= paceEvery || drained {
 		sent := max(p.openThen+p.accepted-open, 0)
-		perSecond := int(float64(sent) / passed.Seconds())
 		switch {
-		case open == 0 && p.accepted >= p.window: // all left: the relays may take more
+		case drained: // all left: the relays may take more
 			p.window *= 2
 		case p.accepted > 0 || p.openThen > 0:
-			p.window = 2 * perSecond
+			p.window = int(2 * float64(sent) / passed.Seconds())
 		}
 		p.window = min(max(p.window, minWindow), maxWindow)
 		p.judgedAt, p.accepted, p.openThen = now, 0, open

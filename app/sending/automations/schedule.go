@@ -420,7 +420,10 @@ func (p *pass) startByDate(ctx context.Context) error {
 	}, func() (time.Time, func(*db.Tx) error) {
 		more := p.Unreadable - p.Counted
 		p.progress = progress{Task: taskStart, To: p.To, Over: true, Counted: p.Unreadable, Quarters: p.Quarters}
-		return nextQuarter(to, p.Quarters), func(tx *db.Tx) error { return tx.CountAutomation(p.due.ID, "", db.CountNoDate, more) }
+		return nextQuarter(to, p.Quarters), func(tx *db.Tx) error {
+			tx.CountAutomation(p.due.ID, "", db.CountNoDate, more)
+			return nil
+		}
 	})
 }
 

@@ -193,6 +193,7 @@ func TestWritesOfContactsSignal(t *testing.T) {
 // join is noticed once, when the contact is written, or on the next day if it is due to time; a changed filter starts
 // nothing.
 func TestJoiningAFilteredSegment(t *testing.T) {
+	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		ctx, a, s := t.Context(), w.Services.Audience, w.Services.Automations
@@ -221,7 +222,7 @@ func TestJoiningAFilteredSegment(t *testing.T) {
 		bob := put("new@example.net", "Rome")
 		want("a new contact before all are remembered", joined)
 		testserver.Must(t, s.Turn(ctx))
-		next := w.Crash()
+		next := crash(w)
 		for _, w := range []*testserver.Server{next, w} { // one that died after the first chunk, and one that did not
 			s, a := w.Services.Automations, w.Services.Audience
 			testserver.Must(t, s.RunDue(ctx))
@@ -274,6 +275,19 @@ func TestJoiningAFilteredSegment(t *testing.T) {
 	})
 }
 
+// crash is w.Crash. A database of PostgreSQL is copied without its connections: w needs new ones.
+func crash(w *testserver.Server) *testserver.Server {
+	w.T.Helper()
+	next := w.Crash()
+	for i := 0; testserver.IsPostgres() && w.DB.Write(w.T.Context(), func(*db.Tx) error { return nil }) != nil; i++ {
+		if i == 10 {
+			w.T.Fatal("the server has no connection after its database was copied")
+		}
+		testserver.Sleep(50 * time.Millisecond)
+	}
+	return next
+}
+
 // TestStartsByDateAndSchedule: contacts of one team start once at their local hour, also if the process dies between
 // chunks; late starts of the last day are made, older ones are not; held and disabled automations start none.
 func TestStartsByDateAndSchedule(t *testing.T) {
@@ -313,7 +327,7 @@ func TestStartsByDateAndSchedule(t *testing.T) {
 			testserver.Must(t, err)
 			time.Sleep(time.Until(to))
 			testserver.Must(t, w.Services.Automations.Turn(ctx)) // a chunk of each
-			crashed := w.Crash()
+			crashed := crash(w)
 			for _, w := range []*testserver.Server{crashed, w} {
 				for range 2 {
 					testserver.Must(t, w.Services.Automations.RunDue(ctx))

@@ -23,13 +23,15 @@ type turn struct {
 	flow    *automation.Flow
 	contact *app.Contact
 	before  int64     // run.StepN as it is stored
+	waiting int64     // run.StepN at which the run is counted as waiting, if it waits
 	since   time.Time // when the cause of the turn happened: a step that waits for an event counts from then on
 	steps   []app.RunStep
-	ended   bool // stored as ended
+	mail    *stepMail // made for the step after the present one; nil: none
+	ended   bool      // stored as ended
 }
 
 func (s *Service) newTurn(tx *db.Tx, run *app.Run, flow *automation.Flow, contact *app.Contact) *turn {
-	return &turn{s: s, tx: tx, run: run, flow: flow, contact: contact, before: run.StepN, since: tx.Now}
+	return &turn{s: s, tx: tx, run: run, flow: flow, contact: contact, before: run.StepN, waiting: run.StepN, since: tx.Now}
 }
 
 // flow returns a checked version of an automation.
@@ -61,6 +63,11 @@ func (t *turn) record(step *automation.Step, status app.StepStatus, output, fail
 	r := app.RunStep{RunID: t.run.ID, N: t.run.StepN, Key: step.Key, Type: step.Type, Status: status, StartedAt: t.tx.Now, Output: object(output), Error: object(failure)}
 	if status != app.StepWaiting && status != app.StepRunning {
 		r.CompletedAt = t.tx.Now
+	}
+	if last := len(t.steps) - 1; last >= 0 && t.steps[last].N == r.N {
+		r.StartedAt = t.steps[last].StartedAt
+		t.steps[last] = r
+		return
 	}
 	t.steps = append(t.steps, r)
 }
@@ -94,7 +101,14 @@ func (t *turn) follow(step *automation.Step, by app.ConnectionType) error {
 		}
 		var waits bool
 		var err error
-		if by, waits, err = t.enter(next); err != nil || waits || t.run.Status != app.RunRunning {
+		if by, waits, err = t.enter(next); waits {
+			t.waiting = t.run.StepN
+		}
+		if m := t.mail; err == nil && m != nil && m.step == next.Key {
+			t.mail = nil
+			return t.sendMail(next, m)
+		}
+		if err != nil || waits || t.run.Status != app.RunRunning {
 			return errors.Join(err, t.store())
 		}
 		step = next
@@ -126,29 +140,35 @@ func (t *turn) enter(step *automation.Step) (by app.ConnectionType, waits bool, 
 	case *automation.SendEmailConfig:
 		t.run.DueAt, t.run.Sends = t.since, true
 		t.record(step, app.StepRunning, nil, nil)
-		return "", true, t.count(step, db.CountWaiting, 1)
+		t.count(step, db.CountWaiting, 1)
+		return "", true, nil
 	case *automation.DelayConfig:
 		d, err := automation.ParseDuration(c.Duration)
 		if err != nil {
 			return "", false, err
 		}
-		return "", true, t.waitUntil(step, t.tx.Now.Add(d))
+		t.waitUntil(step, t.tx.Now.Add(d))
+		return "", true, nil
 	case *automation.WaitUntilConfig:
 		at, err := t.localTime(c)
 		if err != nil {
 			return "", false, err
 		}
-		return "", true, t.waitUntil(step, at)
+		t.waitUntil(step, at)
+		return "", true, nil
 	case *automation.WaitForEventConfig:
 		return t.waitForEvent(step, c)
 	case *automation.Rule:
 		by = branch(c.Met(t.values()))
-		return by, false, t.done(step, map[string]any{"result": by == app.ConnectConditionMet})
+		t.done(step, map[string]any{"result": by == app.ConnectConditionMet})
+		return by, false, nil
 	case *automation.SplitConfig:
 		by = branch(c.Takes(t.run.AutomationID, step.Key, t.run.ContactID))
-		return by, false, t.done(step, map[string]any{"result": by == app.ConnectConditionMet})
+		t.done(step, map[string]any{"result": by == app.ConnectConditionMet})
+		return by, false, nil
 	case *automation.GoalConfig:
-		return app.ConnectDefault, false, t.done(step, map[string]any{"met": false})
+		t.done(step, map[string]any{"met": false})
+		return app.ConnectDefault, false, nil
 	case *automation.WebhookConfig:
 		return app.ConnectDefault, false, t.webhook(step, c)
 	}
@@ -163,20 +183,33 @@ func branch(met bool) app.ConnectionType {
 }
 
 // done records a step that is completed.
-func (t *turn) done(step *automation.Step, output map[string]any) error {
+func (t *turn) done(step *automation.Step, output map[string]any) {
 	t.record(step, app.StepCompleted, output, nil)
-	return t.count(step, db.CountDone, 1)
+	t.count(step, db.CountDone, 1)
 }
 
-func (t *turn) count(step *automation.Step, kind db.AutomationCount, by int64) error {
-	return t.tx.CountAutomation(t.run.AutomationID, step.Key, kind, by)
+func (t *turn) count(step *automation.Step, kind db.AutomationCount, by int64) {
+	t.tx.CountAutomation(t.run.AutomationID, step.Key, kind, by)
 }
 
 // waitUntil lets the run wait at a step until a time.
-func (t *turn) waitUntil(step *automation.Step, at time.Time) error {
-	t.run.DueAt = at
+func (t *turn) waitUntil(step *automation.Step, at time.Time) {
+	t.run.DueAt, t.run.Sends = at, mailAfter(t.flow, step) != nil
 	t.record(step, app.StepWaiting, map[string]any{"until": at.UTC().Format(time.RFC3339)}, nil)
-	return t.count(step, db.CountWaiting, 1)
+	t.count(step, db.CountWaiting, 1)
+}
+
+// mailAfter returns the step whose email is sent when a pause is over; nil: another step follows the pause, or
+// step is no pause.
+func mailAfter(flow *automation.Flow, step *automation.Step) *automation.Step {
+	switch step.Config.(type) {
+	case *automation.DelayConfig, *automation.WaitUntilConfig:
+		next := flow.Next(step, app.ConnectDefault)
+		if _, ok := stepConfig[automation.SendEmailConfig](next); ok {
+			return next
+		}
+	}
+	return nil
 }
 
 // localTime returns when a wait_until step is over, in the contact's time zone.
@@ -190,9 +223,7 @@ func (t *turn) localTime(c *automation.WaitUntilConfig) (time.Time, error) {
 	}
 	zone, unreadable := automation.ZoneOf(t.contact, fallback)
 	if unreadable {
-		if err := t.tx.CountAutomation(t.run.AutomationID, "", db.CountNoDate, 1); err != nil {
-			return time.Time{}, err
-		}
+		t.tx.CountAutomation(t.run.AutomationID, "", db.CountNoDate, 1)
 	}
 	return c.Due(t.tx.Now, zone), nil
 }
@@ -209,7 +240,8 @@ func (t *turn) waitForEvent(step *automation.Step, c *automation.WaitForEventCon
 		values := automation.Values{Contact: t.contact, Event: signal.Payload, Received: t.run.Context.Received}
 		if signal.Taken && signal.CreatedAt.After(t.since) && c.FilterRule.Met(&values) {
 			t.keep(step, signal)
-			return app.ConnectEventReceived, false, t.done(step, map[string]any{"event": signal.Name})
+			t.done(step, map[string]any{"event": signal.Name})
+			return app.ConnectEventReceived, false, nil
 		}
 	}
 	t.run.WaitsFor, t.run.Since = c.EventName, t.since
@@ -223,7 +255,8 @@ func (t *turn) waitForEvent(step *automation.Step, c *automation.WaitForEventCon
 		output["until"] = t.run.DueAt.UTC().Format(time.RFC3339)
 	}
 	t.record(step, app.StepWaiting, output, nil)
-	return "", true, t.count(step, db.CountWaiting, 1)
+	t.count(step, db.CountWaiting, 1)
+	return "", true, nil
 }
 
 // maxEarlySignals bounds the events of a name that are looked at when a run begins to wait.
@@ -246,35 +279,31 @@ func (t *turn) keep(step *automation.Step, signal *app.Signal) {
 func (t *turn) received(step *automation.Step, signal *app.Signal) error {
 	t.since = signal.CreatedAt
 	t.keep(step, signal)
-	if err := t.leave(step, app.StepCompleted, map[string]any{"event": signal.Name}, nil); err != nil {
-		return err
-	}
+	t.leave(step, app.StepCompleted, map[string]any{"event": signal.Name}, nil)
 	return t.follow(step, app.ConnectEventReceived)
 }
 
 // leave records the end of a step that waited.
-func (t *turn) leave(step *automation.Step, status app.StepStatus, output, failure map[string]any) error {
+func (t *turn) leave(step *automation.Step, status app.StepStatus, output, failure map[string]any) {
 	t.record(step, status, output, failure)
 	kind := map[app.StepStatus]db.AutomationCount{app.StepCompleted: db.CountDone, app.StepFailed: db.CountFailed, app.StepSkipped: db.CountSkipped}[status]
-	return errors.Join(t.count(step, db.CountWaiting, -1), t.count(step, kind, 1))
+	t.count(step, db.CountWaiting, -1)
+	t.count(step, kind, 1)
 }
 
 // reachGoal ends the run because of a goal. The step at which it was is skipped.
 func (t *turn) reachGoal(goal *automation.Step) error {
 	if step := t.flow.Step(t.run.StepKey); step != nil && t.waits() {
-		if err := t.leave(step, app.StepSkipped, map[string]any{"reason": string(app.ReasonGoal), "goal": goal.Key}, nil); err != nil {
-			return err
-		}
+		t.leave(step, app.StepSkipped, map[string]any{"reason": string(app.ReasonGoal), "goal": goal.Key}, nil)
 	}
-	if err := errors.Join(t.count(goal, db.CountGoal, 1), t.tx.CountAutomation(t.run.AutomationID, "", db.CountGoal, 1)); err != nil {
-		return err
-	}
+	t.count(goal, db.CountGoal, 1)
+	t.tx.CountAutomation(t.run.AutomationID, "", db.CountGoal, 1)
 	return t.end(app.RunCompleted, app.ReasonGoal)
 }
 
-// waits reports whether the run is stored as waiting at the step at which it is.
+// waits reports whether the run is counted as waiting at the step at which it is.
 func (t *turn) waits() bool {
-	return t.before == t.run.StepN && (!t.run.DueAt.IsZero() || t.run.WaitsFor != "")
+	return t.waiting == t.run.StepN && (!t.run.DueAt.IsZero() || t.run.WaitsFor != "")
 }
 
 // end ends the run and stores it.
@@ -290,20 +319,15 @@ func (t *turn) finish(status app.RunStatus, reason app.RunReason) {
 }
 
 // fail ends the run because its step can never be executed.
-func (t *turn) fail(step *automation.Step, reason app.RunReason, message string) error {
+func (t *turn) fail(step *automation.Step, reason app.RunReason, message string) {
 	failure := map[string]any{"code": string(reason), "message": message}
 	if t.waits() {
-		if err := t.leave(step, app.StepFailed, nil, failure); err != nil {
-			return err
-		}
+		t.leave(step, app.StepFailed, nil, failure)
 	} else {
 		t.record(step, app.StepFailed, nil, failure)
-		if err := t.count(step, db.CountFailed, 1); err != nil {
-			return err
-		}
+		t.count(step, db.CountFailed, 1)
 	}
 	t.finish(app.RunFailed, reason)
-	return nil
 }
 
 // store writes the run and the records of its steps. Error: db.ErrNotFound if another process moved the run.
@@ -324,7 +348,7 @@ func (t *turn) store() error {
 	t.steps = nil
 	kinds := map[app.RunStatus]db.AutomationCount{app.RunCompleted: db.CountDone, app.RunFailed: db.CountFailed, app.RunCancelled: db.CountCancelled}
 	if kind, ended := kinds[t.run.Status]; ended {
-		return t.tx.CountAutomation(t.run.AutomationID, "", kind, 1)
+		t.tx.CountAutomation(t.run.AutomationID, "", kind, 1)
 	}
 	return nil
 }
@@ -333,7 +357,8 @@ func (t *turn) store() error {
 func (t *turn) webhook(step *automation.Step, c *automation.WebhookConfig) error {
 	w, err := t.tx.Webhook(t.run.TeamID, c.WebhookID)
 	if errors.Is(err, db.ErrNotFound) {
-		return t.fail(step, app.ReasonWebhookMissing, "The webhook was deleted")
+		t.fail(step, app.ReasonWebhookMissing, "The webhook was deleted")
+		return nil
 	}
 	if err != nil {
 		return err
@@ -351,5 +376,6 @@ func (t *turn) webhook(step *automation.Step, c *automation.WebhookConfig) error
 	if err != nil {
 		return err
 	}
-	return t.done(step, map[string]any{"webhook_id": c.WebhookID, "type": c.Type, "event_id": id})
+	t.done(step, map[string]any{"webhook_id": c.WebhookID, "type": c.Type, "event_id": id})
+	return nil
 }

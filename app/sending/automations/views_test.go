@@ -168,6 +168,7 @@ func TestReportCountsOpensAndClicksOncePerMail(t *testing.T) {
 }
 
 func TestRunsFollowTheModel(t *testing.T) {
+	testserver.BothEngines(t)
 	testserver.SynctestHours(t, func(t *testing.T) {
 		w := newViewed(t)
 		begin := clock.Now()

@@ -306,7 +306,7 @@ func (s *Service) snapshot(r *db.Reader, b *app.Broadcast) (*app.BroadcastSnapsh
 		return nil, err
 	default:
 		frozen.Tracking = tracking.ForDomain(&domain, s.Settings.BaseURL)
-		frozen.NoDMARC = domain.NoDMARC
+		frozen.NoDMARC, frozen.ReplyAddresses = domain.NoDMARC, domain.ReplyAddresses && len(b.ReplyTo) == 0
 	}
 	return frozen, nil
 }

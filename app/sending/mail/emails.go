@@ -212,6 +212,9 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 		return err
 	}
 	email.Tracking = s.trackingOf(email, &domain)
+	if domain.ReplyAddresses && len(email.ReplyTo) == 0 && email.ForOptIn == "" && email.ReplyAddress.Domain != "" {
+		email.ReplyTo = []app.Address{email.ReplyAddress}
+	}
 	if email.Insights != nil {
 		email.Insights = email.Insights.ForDomain(email.From.Domain, domain.NoDMARC, email.Tracking)
 	}
@@ -409,14 +412,28 @@ func (s *Service) lookupContent(ctx context.Context, teamID, emailID, kind strin
 
 // addPageLink sets the unsubscribe URL of an email that needs one. It is the same for all attempts.
 // With one recipient the link applies to that address, with several to each of them. Then the email
-// is complete, and addPageLink sets its insights. Errors: CodeValidation if the base URL is
+// is complete, and addPageLink sets its reply address and its insights. Errors: CodeValidation if the base URL is
 // unknown, since no server has run yet.
 func (s *Service) addPageLink(email *app.Email) error {
+	s.setReplyAddress(email)
 	if !email.NeedsUnsubscribePage() {
 		s.Inspect(email)
 		return nil
 	}
 	return s.setPageLink(email)
+}
+
+// setReplyAddress sets the reply address of an email that has no Reply-To. Whether the email gets it is known when it is
+// accepted. Submitted messages never do.
+func (s *Service) setReplyAddress(email *app.Email) {
+	if email.Raw != nil || email.Source == SourceSMTP || email.Source == SourceAccount || len(email.ReplyTo) > 0 {
+		return
+	}
+	path := app.ReturnPath{EmailID: email.ID, Recipient: app.AllRecipients}
+	if len(envelopeOf(email)) == 1 {
+		path.Recipient = 0
+	}
+	email.ReplyAddress = s.Sealer.ReplyAddress(email.From.Domain, path)
 }
 
 // setPageLink is addPageLink for an email that needs the URL.

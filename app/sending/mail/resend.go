@@ -127,6 +127,9 @@ func newCopy(key *app.Key, old *app.Email, to []app.Address) *app.Email {
 	default:
 		email.Envelope = old.Envelope
 	}
+	email.ReplyTo = slices.DeleteFunc(slices.Clone(old.ReplyTo), func(a app.Address) bool { // it names old
+		return a.Domain == old.From.Domain && app.IsReplyAddress(a.Mailbox())
+	})
 	email.Attachments = nil
 	for _, file := range old.Attachments {
 		file.ID = app.NewID()

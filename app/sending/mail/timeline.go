@@ -29,8 +29,8 @@ func NewEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detai
 }
 
 // ListEvents returns a page of an email's timeline, newest first. It combines the email's events,
-// its acceptance (the row of the email), and the times when its relay could not be used while the
-// email waited.
+// its acceptance (the row of the email), the times when its relay could not be used while the
+// email waited, and the received emails that answer it.
 func (s *Service) ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error) {
 	events, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Event, error) { return timeline(r, key.TeamID, emailID) })
 	if err != nil {
@@ -53,6 +53,18 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	}
 	if !email.Unsent {
 		events = append(events, acceptedEvent(email))
+	}
+	return withAnswers(r, teamID, emailID, events)
+}
+
+// withAnswers adds the answers to an email to its events and sorts them.
+func withAnswers(r *db.Reader, teamID, emailID string, events []app.Event) ([]app.Event, error) {
+	answers, err := audience.Answers(r, teamID, emailID)
+	if err != nil {
+		return nil, fmt.Errorf("read answers: %w", err)
+	}
+	for i := range answers {
+		events = append(events, answers[i].Event(teamID, emailID))
 	}
 	sortTimeline(events)
 	return events, nil
@@ -230,6 +242,5 @@ func broadcastTimeline(r *db.Reader, teamID, emailID string) ([]app.Event, error
 	}
 	events = append(events, app.Event{ID: rec.ID, TeamID: teamID, EmailID: rec.ID, BroadcastID: b.ID, Type: app.EventType(app.Queued), CreatedAt: b.QueuedAt,
 		Detail: app.EventDetail{Message: fmt.Sprintf("Accepted with the broadcast %s; it waits for its turn at the relay %s", b.ID, b.Relay), Relay: b.Relay}})
-	sortTimeline(events)
-	return events, nil
+	return withAnswers(r, teamID, emailID, events)
 }

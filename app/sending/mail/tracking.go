@@ -347,7 +347,8 @@ func countStepHit(tx *db.Tx, email db.TrackedEmail, kind app.EventType) error {
 	if err != nil {
 		return base.IgnoreNotFound(err) // deleted with its automation, or by retention
 	}
-	return tx.CountAutomation(run.AutomationID, email.AutomationStep, count, 1)
+	tx.CountAutomation(run.AutomationID, email.AutomationStep, count, 1)
+	return nil
 }
 
 // countHit counts an open or a click of a broadcast. If the outcome of the email at the relay is in

@@ -41,6 +41,9 @@ func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err
 	if err := mail.NameReserves(r, c.region, c.facts.Events); err != nil {
 		return v, err
 	}
+	if c.facts.Answers, err = audience.Answers(r, team, id); err != nil {
+		return v, fmt.Errorf("read answers: %w", err)
+	}
 	if err := c.readSuppressions(); err != nil {
 		return v, fmt.Errorf("look up suppressions: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/fair"
 	"mailer/app/kit/membudget"
+	"mailer/app/net/rspamd"
 	"mailer/app/rules/mailauth"
 	"mailer/app/sending/mailroutes"
 	"mailer/app/tenants/audience"
@@ -31,6 +32,8 @@ type Service struct {
 
 	// Check authenticates the sender of a message. Set before use.
 	Check func(ctx context.Context, in mailauth.Input) app.ReceivedAuth
+	// AskSpamFilter asks a spam filter; nil: there is none. Set before use.
+	AskSpamFilter func(ctx context.Context, in *rspamd.Input) (*app.ReceivedSpam, error)
 	// OnSignal stores the event of a contact that answered an email, for automations; nil: nothing. Set before use.
 	OnSignal func(tx *db.Tx, signal app.Signal) error
 	// DiskFree returns the free bytes of the disk of the database, and its size. Set before use.
@@ -48,10 +51,12 @@ const (
 )
 
 // memoryBytes is the memory of all messages that are parsed at the same time, if the process has no limit.
-// parsedFactor is how many bytes a byte of a message needs then: the message, its decoded parts, and its text.
+// parsedFactor is how many bytes a byte of a message needs then, for the message and its decoded parts; textFactor is how
+// many more a byte needs that may be of its text, which is kept in three forms and divided into lines.
 const (
 	memoryBytes  = 256 << 20
 	parsedFactor = 3
+	textFactor   = 12
 )
 
 // The free space of a disk under which nothing is received: both conditions must hold.

@@ -15,6 +15,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/net/rspamd"
 	"mailer/app/rules/inbound"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
@@ -39,7 +40,7 @@ func (s *Service) Take(ctx context.Context, in Delivery) error {
 	if in.Size > s.memory.Capacity {
 		return ErrTooLarge
 	}
-	need := min(parsedFactor*in.Size+smallMessage, s.memory.Capacity)
+	need := min(parsedFactor*in.Size+textFactor*min(in.Size, inbound.MaxBodies)+smallMessage, s.memory.Capacity)
 	if err := s.memory.Acquire(ctx, in.To[0].TeamID, need); err != nil {
 		return fmt.Errorf("wait for memory for a received message: %w", err)
 	}
@@ -50,6 +51,7 @@ func (s *Service) Take(ctx context.Context, in Delivery) error {
 	}
 	m := inbound.Parse(raw)
 	auth := s.Check(ctx, mailauth.Input{Raw: raw, Remote: in.RemoteIP, Helo: in.Helo, MailFrom: in.MailFrom, FromDomains: m.FromDomains})
+	spam := s.askSpamFilter(ctx, &in, raw)
 	content := sha256.Sum256(raw)
 	for len(in.To) > 0 {
 		teamID := in.To[0].TeamID
@@ -61,7 +63,7 @@ func (s *Service) Take(ctx context.Context, in Delivery) error {
 			}
 		})
 		in.To = slices.DeleteFunc(slices.Clone(in.To), func(t Target) bool { return t.TeamID == teamID })
-		if err := s.store(ctx, &in, m, auth, own, content[:], raw); err != nil {
+		if err := s.store(ctx, &in, m, auth, spam, own, content[:], raw); err != nil {
 			return err
 		}
 	}
@@ -69,10 +71,10 @@ func (s *Service) Take(ctx context.Context, in Delivery) error {
 }
 
 // store stores a message for one team.
-func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, auth app.ReceivedAuth, own []Target, content, raw []byte) error {
+func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, auth app.ReceivedAuth, spam *app.ReceivedSpam, own []Target, content, raw []byte) error {
 	e := &app.Received{ID: app.NewID(), TeamID: own[0].TeamID, DomainID: own[0].DomainID, MailFrom: in.MailFrom, Helo: app.CutText(in.Helo, maxHelo), RemoteIP: in.RemoteIP.String(),
 		From: m.From, FromEmail: m.FromEmail, To: m.To, Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Subject: m.Subject, MessageID: m.MessageID, Headers: m.Headers, Size: in.Size,
-		Text: m.Text, HTML: m.HTML, ReplyText: inbound.ReplyText(m), Files: slices.Clone(m.Files), Auth: auth, AutoSubmitted: m.AutoSubmitted(in.MailFrom == ""), CreatedAt: clock.Now()}
+		Text: m.Text, HTML: m.HTML, ReplyText: inbound.ReplyText(m), Files: slices.Clone(m.Files), Auth: auth, AutoSubmitted: m.AutoSubmitted(in.MailFrom == ""), Spam: spam, CreatedAt: clock.Now()}
 	for i := range e.Files {
 		e.Files[i].ID = app.NewID()
 	}
@@ -91,6 +93,7 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		return err // dropped
 	}
 	sender, hash := s.sender(e)
+	candidates := s.candidates(e.Recipients, m)
 	small := in.Size <= smallMessage
 	if !small {
 		if err := s.storePieces(ctx, e.ID, raw); err != nil {
@@ -110,7 +113,8 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 				return err
 			}
 		}
-		if err := relate(tx, e, m, sender, hash); err != nil {
+		broadcastID, err := relate(tx, e, candidates, sender, hash)
+		if err != nil {
 			return err
 		}
 		if err := s.routes.Apply(tx, plan, e); err != nil {
@@ -119,7 +123,7 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		if err := tx.InsertReceived(e, digest); err != nil {
 			return err
 		}
-		return s.announce(tx, e, plan.Announce)
+		return s.announce(tx, e, broadcastID, plan.Announce)
 	})
 	if errors.Is(err, ErrFull) {
 		return err
@@ -128,6 +132,23 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 }
 
 const maxHelo = 255
+
+// askSpamFilter returns what the spam filter says of a message; nil: there is none, or it failed, which is logged.
+func (s *Service) askSpamFilter(ctx context.Context, in *Delivery, raw []byte) *app.ReceivedSpam {
+	if s.AskSpamFilter == nil {
+		return nil
+	}
+	question := &rspamd.Input{Raw: raw, RemoteIP: in.RemoteIP.String(), Helo: in.Helo, MailFrom: in.MailFrom}
+	for _, t := range in.To {
+		question.Recipients = append(question.Recipients, t.Address)
+	}
+	spam, err := s.AskSpamFilter(ctx, question)
+	if err != nil {
+		s.Log.Error("ask the spam filter about received mail; it is taken without an answer", "err", err)
+		return nil
+	}
+	return spam
+}
 
 // replyPayload is the payload of the event of a contact that answered an email.
 type replyPayload struct {
@@ -139,7 +160,7 @@ type replyPayload struct {
 
 // announce stores the webhook events of a received email: email.received if wanted, and email.replied if a recipient of
 // one of the team's emails answered it in person.
-func (s *Service) announce(tx *db.Tx, e *app.Received, wanted bool) error {
+func (s *Service) announce(tx *db.Tx, e *app.Received, broadcastID string, wanted bool) error {
 	data := func() (any, error) { return webhook.ReceivedDataOf(e), nil }
 	if wanted {
 		if err := s.events.Announce(tx, e.TeamID, webhook.EmailReceived, data); err != nil {
@@ -156,11 +177,7 @@ func (s *Service) announce(tx *db.Tx, e *app.Received, wanted bool) error {
 	if err != nil {
 		return err
 	}
-	sent, err := tx.EmailRow(e.TeamID, e.Answers)
-	if err != nil {
-		return err
-	}
-	payload, err := json.Marshal(replyPayload{e.Answers, e.ID, sent.BroadcastID, template}, json.Deterministic(true))
+	payload, err := json.Marshal(replyPayload{e.Answers, e.ID, broadcastID, template}, json.Deterministic(true))
 	if err != nil {
 		return err
 	}
@@ -201,59 +218,4 @@ func digestOf(recipients []string, messageID string, content []byte) []byte {
 	fmt.Fprintf(h, "%s\n", messageID)
 	h.Write(content)
 	return h.Sum(nil)
-}
-
-// sender returns the address of the From and its hash; empty: it has none that can be read.
-func (s *Service) sender(e *app.Received) (from app.Address, hash app.AddressHash) {
-	from, err := app.ParseAddress(e.FromEmail)
-	if err != nil {
-		return app.Address{}, hash
-	}
-	return from, s.Sealer.AddressHash(e.TeamID, from.Key())
-}
-
-// relate finds the contact of the sender, and the email that a message answers.
-func relate(tx *db.Tx, e *app.Received, m *inbound.Message, from app.Address, hash app.AddressHash) error {
-	if from.Domain != "" {
-		c, err := tx.ContactByAddress(e.TeamID, hash)
-		if base.IgnoreNotFound(err) != nil {
-			return err
-		}
-		e.ContactID = c.ID
-	}
-	for _, ref := range slices.Backward(append(slices.Clone(m.References), m.InReplyTo...)) {
-		id, _ := app.CutEmailMessageID(ref)
-		id, ok := app.ParseID(id)
-		if !ok {
-			continue
-		}
-		sent, err := tx.EmailRow(e.TeamID, id)
-		if base.IgnoreNotFound(err) != nil {
-			return err
-		}
-		if err != nil {
-			continue
-		}
-		e.Answers = sent.ID
-		e.Proven = from.Domain != "" && sentTo(sent, from) && vouched(e.Auth, from.Domain)
-		return nil
-	}
-	return nil
-}
-
-// sentTo reports whether an address is a recipient of an email.
-func sentTo(sent *app.Email, from app.Address) bool {
-	for _, list := range [][]app.Address{sent.To, sent.Cc, sent.Bcc} {
-		for i := range list {
-			if list[i].Key() == from.Key() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// vouched reports whether DMARC, or a DKIM signature of the domain itself, passes.
-func vouched(auth app.ReceivedAuth, domain string) bool {
-	return auth.DMARC == app.AuthPass || slices.ContainsFunc(auth.DKIMDomains, func(d string) bool { return strings.EqualFold(d, domain) })
 }

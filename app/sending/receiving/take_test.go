@@ -11,6 +11,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
+	"mailer/app/net/rspamd"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/mail"
@@ -243,6 +244,32 @@ func TestAnswersOfRecipients(t *testing.T) {
 	}
 	if n := f.SQL("SELECT count(*) FROM webhook_events WHERE type = 'email.received'")[0]; n != "5" {
 		t.Errorf("%s received emails are announced to %s", n, hook.ID)
+	}
+}
+
+// TestSpamFilter: its answer is stored. Mail is taken without an answer too.
+func TestSpamFilter(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var failed error
+	var asked *rspamd.Input
+	f.service.AskSpamFilter = func(_ context.Context, in *rspamd.Input) (*app.ReceivedSpam, error) {
+		asked = in
+		return &app.ReceivedSpam{Score: 7.5, Reasons: []string{"A"}, IsSpam: true}, failed
+	}
+	testserver.Must(t, f.deliver(text, "ann@one.test", "x@two.test"))
+	if string(asked.Raw) != text || asked.RemoteIP != "192.0.2.7" || asked.Helo != "peer.test" || asked.MailFrom != "bob@example.net" || len(asked.Recipients) != 2 {
+		t.Errorf("asked for %+v", asked)
+	}
+	for team := range f.keys {
+		if got := f.received(team); len(got) != 1 || got[0].Spam == nil || got[0].Spam.Score != 7.5 || !got[0].Spam.IsSpam {
+			t.Errorf("team %d: %+v", team, got)
+		}
+	}
+	failed = errors.New("no answer")
+	testserver.Must(t, f.deliver(text+"again\r\n", "ann@one.test"))
+	if got := f.received(0); len(got) != 2 || got[0].Spam != nil {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -23,10 +23,12 @@ const (
 	historyRows = 20_000
 )
 
-// ContactMail is an email to a contact, or mail of a broadcast to it.
+// ContactMail is an email to a contact, mail of a broadcast to it, or a received email of it.
 type ContactMail struct {
 	ID          string
 	BroadcastID string // empty: an email
+	Received    bool   // LastEvent and State are "received"
+	Answers     string // of a received one: the email that it answers, or claims to; empty: none
 	Subject     string
 	LastEvent   app.LastEvent
 	State       app.State
@@ -42,7 +44,7 @@ type ContactHistory struct {
 }
 
 // ContactHistory returns a page of all mail to a contact, named by id or address, with its events:
-// emails to its address, and broadcasts. It searches a bounded number of each. Errors:
+// emails to its address, and broadcasts; and of the mail that was received from it. It searches a bounded number of each. Errors:
 // CodeNotFound, CodeValidation.
 func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (out ContactHistory, err error) {
 	var c app.Contact
@@ -77,7 +79,11 @@ func historyOf(r *db.Reader, c *app.Contact, page app.Page) (out ContactHistory,
 	if err != nil {
 		return out, err
 	}
-	out.merge(&emails, broadcasts, broadcastsEnd, page)
+	received, receivedEnd, err := receivedFrom(r, c, page)
+	if err != nil {
+		return out, err
+	}
+	out.merge(&emails, append(broadcasts, received...), page, broadcastsEnd, receivedEnd)
 	return out, timelines(r, c, out.Mail)
 }
 
@@ -119,23 +125,28 @@ func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMai
 	return out, searchedTo, nil
 }
 
-// merge merges emails and mail of broadcasts in order. It cuts the result where either search
-// ended.
-func (h *ContactHistory) merge(emails *db.FoundEmails, broadcasts []ContactMail, broadcastsEnd string, page app.Page) {
+// merge merges emails and other mail in order. It cuts the result where the first search ended; ends are the ids up to
+// which the others were searched.
+func (h *ContactHistory) merge(emails *db.FoundEmails, others []ContactMail, page app.Page, ends ...string) {
 	for i := range emails.Emails {
 		e := &emails.Emails[i]
 		h.Mail = append(h.Mail, ContactMail{ID: e.ID, Subject: e.Subject, LastEvent: e.LastEvent, State: e.State(), CreatedAt: e.CreatedAt})
 	}
-	h.Mail = append(h.Mail, broadcasts...)
+	h.Mail = append(h.Mail, others...)
 	// further orders ids by their distance from the start of the page.
 	newer, further := page.Before != "", func(a, b string) int { return cmp.Compare(b, a) }
 	if newer {
 		further = func(a, b string) int { return cmp.Compare(a, b) }
 	}
 	slices.SortStableFunc(h.Mail, func(a, b ContactMail) int { return further(a.ID, b.ID) })
-	edge := broadcastsEnd
-	if emails.More && (edge == "" || further(emails.SearchedTo, edge) < 0) {
-		edge = emails.SearchedTo
+	if emails.More {
+		ends = append(ends, emails.SearchedTo)
+	}
+	edge := ""
+	for _, end := range ends {
+		if end != "" && (edge == "" || further(end, edge) < 0) {
+			edge = end
+		}
 	}
 	if h.More, h.SearchedTo = edge != "", edge; h.More {
 		h.Mail = slices.DeleteFunc(h.Mail, func(m ContactMail) bool { return further(m.ID, edge) > 0 })
@@ -153,6 +164,9 @@ func (h *ContactHistory) merge(emails *db.FoundEmails, broadcasts []ContactMail,
 func timelines(r *db.Reader, c *app.Contact, mail []ContactMail) (err error) {
 	for i := range mail {
 		m, address := &mail[i], ""
+		if m.Received {
+			continue
+		}
 		if m.BroadcastID == "" {
 			address = app.KeyOf(c.Email).String()
 		}

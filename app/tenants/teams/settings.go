@@ -23,6 +23,8 @@ type SettingsChange struct {
 	SecondFactor *bool
 	PagesHost    app.Change[string] // null or empty: none
 	TimeZone     app.Change[string] // null or empty: UTC
+	// ReplyAddresses: mail without reply_to from a domain that receives gets a reply address of its own.
+	ReplyAddresses *bool
 }
 
 // TeamSettings returns the settings of a team. Error: CodeNotFound.
@@ -80,6 +82,9 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 		}
 		if change.TimeZone.Set {
 			t.TimeZone = change.TimeZone.Value
+		}
+		if change.ReplyAddresses != nil {
+			t.ReplyAddresses = *change.ReplyAddresses
 		}
 		if t == before {
 			return nil
@@ -177,5 +182,5 @@ func (c *SettingsChange) check(own *base.Settings) (err error) {
 }
 
 func auditedSettings(t *Settings) map[string]any {
-	return map[string]any{"logo_url": t.LogoURL, "page": t.Page, "second_factor_required": t.SecondFactor, "time_zone": t.TimeZone}
+	return map[string]any{"logo_url": t.LogoURL, "page": t.Page, "second_factor_required": t.SecondFactor, "time_zone": t.TimeZone, "reply_addresses": t.ReplyAddresses}
 }
