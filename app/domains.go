@@ -152,6 +152,9 @@ func (d *Domain) checkOf(record, name string) RecordCheck {
 	return RecordCheck{}
 }
 
+// DMARCPolicy returns the DMARC policy of the domain that the last check found; empty: it found none.
+func (d *Domain) DMARCPolicy() string { return d.checkOf(RecordDMARC, DmarcName(d.Name)).Policy }
+
 // StrictDMARC returns the DMARC policy of the domain if receivers don't accept mail that fails it:
 // quarantine or reject. Otherwise, and if no check found the policy, it returns "".
 func (d *Domain) StrictDMARC() string {

@@ -51,6 +51,7 @@ import (
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/images"
 	"mailer/app/tenants/pagehosts"
+	"mailer/app/tenants/reports"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 	"mailer/db"
@@ -187,6 +188,7 @@ type Server struct {
 	Automations    *automations.Service
 	ProviderEvents *providerevents.Service
 	Receiving      *receiving.Service
+	Reports        *reports.Service
 	Relays         *relays.Service
 	Health         *health.Service
 	Backup         *backup.Service
@@ -265,6 +267,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Receiving.DailyBytes = cmp.Or(cfg.MaxReceived, receiving.DefaultDailyBytes)
 	s.Receiving.DiskFree = func() (free, size int64, err error) { return engine.DiskSpace(cfg.DB.Path()) }
 	s.Receiving.Check = mailauth.New(cfg.Resolver, b.Log).Check
+	s.Reports = reports.New(b, s.Webhooks, cfg.Resolver)
+	s.Reports.Check = s.Receiving.Check
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
 		Announce: func(tx *db.Tx, data webhook.RelaySwitch) error {
 			return s.Webhooks.AnnounceServer(tx, webhook.RelaySwitched, data)

@@ -14,12 +14,12 @@ const (
 
 // Bounds of warnings.
 const (
-	minOwnFailed  = 10 // messages of an own source in one report
-	minRise       = 100
-	riseFactor    = 5
-	minRiseDays   = 7 // with reports, before the day
-	minTLSFailed  = 10
-	minTLSPart    = 0.05
+	minOwnFailed = 10 // messages of an own source in one report
+	minRise      = 100
+	riseFactor   = 5
+	minRiseDays  = 7 // with reports, before the day
+	minTLSFailed = 10
+	minTLSPart   = 0.05
 
 	// RiseHistory is how long before a day FailedBefore reaches.
 	RiseHistory = 28 * 24 * time.Hour
