@@ -15,9 +15,12 @@ const (
 )
 
 // ReportAddress returns the signed address for reports about a domain: "dmarc+…@host" or "tls+…@host". host is not
-// signed, so that an address outlives a change of it. The address is valid until its master key is retired.
+// signed. The address is valid until its master key is retired. It is empty if the id is not valid.
 func (s *Sealer) ReportAddress(kind MailReportKind, domainID, host string) string {
-	id := uuid.MustParse(domainID)
+	id, err := uuid.Parse(domainID)
+	if err != nil {
+		return ""
+	}
 	b := append([]byte{reportVersion}, id[:]...)
 	return string(kind) + "+" + returnPathText().EncodeToString(append(b, s.MAC(reportPurpose, append(b[:len(b):len(b)], kind...))...)) + "@" + strings.ToLower(host)
 }
