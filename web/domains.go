@@ -156,7 +156,7 @@ type domainRoutes struct{ service *domains.Service }
 func (r domainRoutes) Add(h *rest.Handler) {
 	add := rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
-		Summary: "Add a domain to send from. The answer lists the DNS records to publish; verify the domain after that", Tags: domainTags,
+		Summary: "Add a domain to send from. The answer lists the DNS records to publish; then verify it", Tags: domainTags,
 		Errors: []int{http.StatusConflict},
 	}, r.addDomain)
 	r.documentRegions(h, add)

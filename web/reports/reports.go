@@ -41,13 +41,13 @@ func newItem(m *app.MailReport) ReportItem {
 		Begin: app.FormatTime(m.Begin), End: app.FormatTime(m.End), Policy: m.Policy, Messages: m.Messages, Passed: m.Passed, Failed: m.Messages - m.Passed, CreatedAt: app.FormatTime(m.CreatedAt)}
 }
 
-// domainReports is what the counted reports about a domain say.
-type domainReports struct {
+// domainReportsRecord is what the counted reports about a domain say.
+type domainReportsRecord struct {
 	Object  string `json:"object" enum:"domain_reports"`
 	ID      string `json:"id" format:"uuid" doc:"The id of the domain"`
 	Domain  string `json:"domain"`
-	Since   string `json:"since" format:"date" doc:"The first day of the sums"`
-	Until   string `json:"until" format:"date"`
+	Since   string `json:"since" doc:"The first day of the sums, as YYYY-MM-DD"`
+	Until   string `json:"until" doc:"YYYY-MM-DD"`
 	Policy  string `json:"policy,omitempty" enum:"none,quarantine,reject" doc:"The DMARC policy of the domain at present; absent: none is known"`
 	Summary string `json:"summary" doc:"The sentences as one text, in English"`
 
@@ -61,17 +61,17 @@ type domainReports struct {
 	Uploaded     int64                 `json:"uploaded" doc:"Of messages, those in uploaded reports"`
 	Reporters    int                   `json:"reporters"`
 	Days         []reportDay           `json:"days" doc:"Days with reports, oldest first"`
-	Sources      []reportSource        `json:"sources" doc:"Where the messages came from: those with the most failed messages first, at most 100"`
+	Sources      []reportSource        `json:"sources" doc:"Where the messages came from: those with the most failed messages first; the largest of all_sources"`
 	AllSources   int                   `json:"all_sources" doc:"How many sources there are"`
 	TLS          tlsReports            `json:"tls"`
 	OwnSources   []string              `json:"own_sources" doc:"Addresses and networks that the team named as sending for it"`
 	OtherSources []string              `json:"other_sources" doc:"Those that the team named as not its own"`
 	Addresses    reportAddresses       `json:"addresses" doc:"Where receivers send reports about the domain: for the DNS"`
-	Reports      []ReportItem          `json:"reports" doc:"The latest 10, also those that are not counted"`
+	Reports      []ReportItem          `json:"reports" doc:"The latest, also those that are not counted"`
 }
 
 type reportDay struct {
-	Day         string `json:"day" format:"date"`
+	Day         string `json:"day" doc:"YYYY-MM-DD"`
 	Messages    int64  `json:"messages"`
 	Passed      int64  `json:"passed"`
 	Failed      int64  `json:"failed"`
@@ -80,7 +80,7 @@ type reportDay struct {
 }
 
 type reportSource struct {
-	Source      string `json:"source" doc:"An IP address; other: all sources above 200 a day"`
+	Source      string `json:"source" doc:"An IP address; other: the small ones of a day with very many"`
 	ReverseName string `json:"reverse_name,omitempty" doc:"The name that the DNS has for the address, which leads back to the address"`
 	Messages    int64  `json:"messages"`
 	Passed      int64  `json:"passed"`
@@ -100,7 +100,7 @@ type tlsReports struct {
 }
 
 type tlsDay struct {
-	Day      string `json:"day" format:"date"`
+	Day      string `json:"day" doc:"YYYY-MM-DD"`
 	Sessions int64  `json:"sessions"`
 	Failed   int64  `json:"failed"`
 }
@@ -115,22 +115,22 @@ type reportAddresses struct {
 	TLS   string `json:"tls,omitempty" doc:"For rua= of the record of _smtp._tls"`
 }
 
-type importRecord struct {
-	Object     string         `json:"object" enum:"report_import"`
-	Imported   int            `json:"imported"`
-	Duplicates int            `json:"duplicates" doc:"Reports that the domain has already"`
-	Refused    []importRefuse `json:"refused" doc:"At most 100"`
-	Reports    []ReportItem   `json:"reports" doc:"Those that were imported, at most 100"`
+type reportImport struct {
+	Object     string          `json:"object" enum:"report_import"`
+	Imported   int             `json:"imported"`
+	Duplicates int             `json:"duplicates" doc:"Reports that the domain has already"`
+	Refused    []reportRefusal `json:"refused" doc:"The first of them, with the reason"`
+	Reports    []ReportItem    `json:"reports" doc:"The first of those that were imported"`
 }
 
-type importRefuse struct {
+type reportRefusal struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
 
 type nameSourcesRequest struct {
-	Own   *[]string `json:"own_sources,omitempty" maxItems:"100" doc:"Addresses and networks, like 203.0.113.0/24, that send for the domain. Replaces those named before"`
-	Other *[]string `json:"other_sources,omitempty" maxItems:"100" doc:"Addresses and networks that do not"`
+	Own   *[]string `json:"own_sources,omitempty" maxItems:"100" doc:"IP addresses and networks that send for the domain. Replaces those named before"`
+	Other *[]string `json:"other_sources,omitempty" maxItems:"100" doc:"Those that do not"`
 }
 
 // domainPath is the path parameter of the reports about a domain.
@@ -144,14 +144,14 @@ func (p *domainPath) Resource() (kind string, id *string) { return "domain", &p.
 type (
 	overviewInput struct {
 		domainPath
-		Days string `query:"days" doc:"How many days, to today: 1 to 90, by default 30"`
+		Days string `query:"days" doc:"How many days, to today; by default a month, at most three"`
 	}
 	listInput struct {
 		rest.PageParams
 		Domain string `query:"domain" doc:"The id or the name of a domain; absent: all domains"`
 	}
-	overviewOutput struct{ Body domainReports }
-	importOutput   struct{ Body importRecord }
+	overviewOutput struct{ Body domainReportsRecord }
+	importOutput   struct{ Body reportImport }
 )
 
 var tags = []string{"Reports"}
@@ -187,11 +187,11 @@ func (r Routes) Add(h *rest.Handler) {
 	}, r.upload)
 	h.OnDocument(func(*openapi.Document) {
 		file := openapi.Binary()
-		file.Description = "A report, a mail with one, or an mbox of such mails; of at most 15 MiB, and a report of at most 10 MiB unpacked"
+		file.Description = "A report, a mail with one, or an mbox of such mails"
 		form := &openapi.Schema{Type: openapi.TypeObject, Required: []string{"file"}, AdditionalProperties: false, Properties: map[string]*openapi.Schema{"file": file}}
 		upload.RequestBody = &openapi.RequestBody{Required: true, Content: map[string]*openapi.MediaType{
 			rest.FormType:              {Schema: h.Component("ImportReportsForm", form)},
-			"application/octet-stream": {Schema: openapi.Binary()},
+			"application/octet-stream": {Schema: h.Component("ReportFile", openapi.Binary())},
 		}}
 	})
 }
@@ -244,8 +244,8 @@ func (r Routes) answer(ctx context.Context, key *app.Key, id string, days int) (
 	return &overviewOutput{newDomainReports(&o)}, nil
 }
 
-func newDomainReports(o *reports.Overview) domainReports {
-	out := domainReports{Object: "domain_reports", ID: o.Domain.ID, Domain: o.Domain.Name, Since: o.Since.Format(time.DateOnly), Until: o.Until.Format(time.DateOnly), Policy: string(o.Policy),
+func newDomainReports(o *reports.Overview) domainReportsRecord {
+	out := domainReportsRecord{Object: "domain_reports", ID: o.Domain.ID, Domain: o.Domain.Name, Since: o.Since.Format(time.DateOnly), Until: o.Until.Format(time.DateOnly), Policy: string(o.Policy),
 		Summary: mailreport.Text(o.Sentences), Sentences: o.Sentences, Advice: o.Advice, Messages: o.Sum.Messages, Passed: o.Sum.Passed, Failed: o.Sum.Messages - o.Sum.Passed,
 		Quarantined: o.Sum.Quarantined, Rejected: o.Sum.Rejected, Uploaded: o.Sum.Uploaded, Reporters: o.Reporters, Days: []reportDay{}, Sources: []reportSource{}, AllSources: o.AllSources,
 		TLS:        tlsReports{Sessions: o.TLS.Messages, Failed: o.TLS.Messages - o.TLS.Passed, Days: []tlsDay{}, Failures: []tlsFailure{}},
@@ -289,9 +289,9 @@ func (r Routes) upload(ctx context.Context, x *rest.Exchange, in *domainPath) (*
 	if err != nil {
 		return nil, err
 	}
-	out := importRecord{Object: "report_import", Imported: done.Imported, Duplicates: done.Duplicates, Refused: []importRefuse{}, Reports: items(done.Reports)}
+	out := reportImport{Object: "report_import", Imported: done.Imported, Duplicates: done.Duplicates, Refused: []reportRefusal{}, Reports: items(done.Reports)}
 	for _, f := range done.Refused {
-		out.Refused = append(out.Refused, importRefuse{f.Name, f.Reason})
+		out.Refused = append(out.Refused, reportRefusal{f.Name, f.Reason})
 	}
 	return &importOutput{out}, nil
 }
