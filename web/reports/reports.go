@@ -22,7 +22,7 @@ type ReportItem struct {
 	ID         string `json:"id" format:"uuid"`
 	DomainID   string `json:"domain_id" format:"uuid"`
 	Kind       string `json:"kind" enum:"dmarc,tls"`
-	Origin     string `json:"origin" enum:"mail,upload" doc:"mail: the reporter sent it; upload: the team vouches for it"`
+	Origin     string `json:"origin" enum:"mail,upload" doc:"mail: the reporter sent it; upload: the team uploaded it"`
 	Counted    bool   `json:"counted" doc:"It is in the sums. A report that came by mail is, if its reporter is authenticated and this server sent mail of the domain in its period"`
 	NotCounted string `json:"not_counted,omitempty" doc:"Why it is not counted, in a sentence"`
 	Reporter   string `json:"reporter" doc:"The name of the reporter, as the report has it"`
@@ -182,7 +182,7 @@ func (r Routes) Add(h *rest.Handler) {
 	upload := rest.RegisterRaw(h, rest.Route{Admin: true, Stream: true, MaxBody: reports.MaxMail}, openapi.Operation{
 		OperationID: "import-domain-reports", Method: http.MethodPost, Path: "/domains/{id}/reports",
 		Summary: "Upload a report about a domain: DMARC (XML, plain or in gzip or zip), TLS (JSON, plain or in gzip), a mail with a report, or an mbox", Tags: tags,
-		Description: "The file is the body itself with its own content type, or the part `file` of a form. Uploaded reports count, since the team vouches for them, and send no events.",
+		Description: "The file is the body itself with its own content type, or the part `file` of a form. Uploaded reports count, and send no events.",
 		Errors:      []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.upload)
 	h.OnDocument(func(*openapi.Document) {

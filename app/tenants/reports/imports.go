@@ -49,7 +49,7 @@ const MaxMail = maxMail
 
 // Import adds the reports in a file to out: of a report itself (XML, gzip, zip or JSON), of a mail, or of each mail in a
 // mailbox (mbox). domainID limits it to one domain of the team; empty: the domains are found by their names. What can't
-// be imported is added to out as refused. Uploaded reports count: the team vouches for them. Errors: those of r, of the
+// be imported is added to out as refused. Uploaded reports count: the team knows where they come from. Errors: those of r, of the
 // store and of ctx, CodeNotFound for an unknown domain.
 func (s *Service) Import(ctx context.Context, teamID, domainID, name string, r io.Reader, out *Imported) error {
 	if domainID != "" {
