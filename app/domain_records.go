@@ -71,10 +71,10 @@ func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRec
 		records = append(records, DNSRecord{Record: RecordTracking, Name: name, Type: string(DNSCNAME), Value: trackingTarget})
 	}
 	if d.Receiving && needs.Receiver != "" {
-		records = append(records, DNSRecord{Record: RecordReceiving, Name: d.Name, Type: string(DNSMX), Value: needs.Receiver, Priority: receivingPriority})
 		if needs.TLSReports != "" {
 			records = append(records, DNSRecord{Record: RecordTLSReports, Name: "_smtp._tls." + d.Name, Type: string(DNSText), Value: "v=TLSRPTv1; rua=mailto:" + needs.TLSReports})
 		}
+		records = append(records, DNSRecord{Record: RecordReceiving, Name: d.Name, Type: string(DNSMX), Value: needs.Receiver, Priority: receivingPriority})
 	}
 	return records
 }

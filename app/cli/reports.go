@@ -20,7 +20,7 @@ func (c *Store) reports() *cobra.Command {
 }
 
 func (c *Store) reportsImport() *cobra.Command {
-	cmd := newCommand("import FILE…", "Import DMARC and TLS reports: XML, JSON, gzip, zip, .eml or mbox", cobra.MinimumNArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("import FILE…", "Import DMARC and TLS reports", cobra.MinimumNArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			var done reports.Imported
 			for _, path := range args {
@@ -79,7 +79,7 @@ func (c *Store) printImportedReports(done *reports.Imported) error {
 
 func (c *Store) reportsShow() *cobra.Command {
 	days := reports.DefaultDays
-	cmd := newCommand("show DOMAIN", "Show what the reports about a domain say, by source, and the next step for its DMARC policy", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("show DOMAIN", "Show what the reports say", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			if days < 1 || days > reports.MaxDays {
 				return fmt.Errorf("--days must be from 1 to %d", reports.MaxDays)
