@@ -33,11 +33,19 @@ type Imported struct {
 
 const maxListed = 100
 
+// reasonOf returns the text of an error without its code.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[*app.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
+}
+
 // Refuse adds a file that was not imported.
 func (i *Imported) Refuse(name string, err error) {
 	i.RefusedAll++
 	if len(i.Refused) < maxListed {
-		i.Refused = append(i.Refused, Refusal{name, err.Error()})
+		i.Refused = append(i.Refused, Refusal{name, reasonOf(err)})
 	}
 }
 

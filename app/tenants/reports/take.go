@@ -41,7 +41,7 @@ func (s *Service) take(ctx context.Context, in *Delivery) (why string, err error
 	}
 	c, err := readReport(found)
 	if err != nil {
-		return err.Error(), nil
+		return reasonOf(err), nil
 	}
 	m := inbound.Parse(raw)
 	auth := s.Check(ctx, mailauth.Input{Raw: raw, Remote: in.RemoteIP, Helo: in.Helo, MailFrom: in.MailFrom, FromDomains: m.FromDomains})
@@ -64,7 +64,7 @@ func (s *Service) takeFor(ctx context.Context, c *content, from string, auth app
 		return "the report is not about the domain of its address", nil
 	}
 	if err := checkPeriod(&head, clock.Now()); err != nil {
-		return err.Error(), nil
+		return reasonOf(err), nil
 	}
 	sent, err := db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) {
 		return r.SentOf(t.TeamID, t.Domain, head.Begin.Add(-sentBefore), head.End)
