@@ -475,7 +475,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if o.migrate {
 		go o.removeOldCopies(ctx, log)
 	}
-	ended := o.listeners.Serve(listen.Handlers{API: rest.NewServer(handler), ProviderEvents: s.ProviderEvents, Receiving: s.Receiving, SMTP: smtp, Log: log})
+	ended := o.listeners.Serve(listen.Handlers{API: rest.NewServer(handler), ProviderEvents: s.ProviderEvents, Receiving: s.Receiving, Reports: s.Reports, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
 	s.Health.Watch()
 	if err == nil {

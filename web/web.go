@@ -29,6 +29,7 @@ import (
 	"mailer/web/operator"
 	"mailer/web/pages"
 	"mailer/web/receiving"
+	"mailer/web/reports"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
 )
@@ -120,6 +121,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		logRoutes{s.RequestLog},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
+		reports.Routes{Service: s.Reports, Dir: cfg.Spool},
 		audience.TopicRoutes{Service: s.Topics},
 		audience.PropertyRoutes{Service: s.Properties},
 		audience.ContactTopicRoutes{Service: s.Audience},

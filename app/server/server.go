@@ -21,7 +21,6 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/metrics"
 	"mailer/app/moving/transfer"
-	"mailer/app/net/rspamd"
 	"mailer/app/operate/backup"
 	"mailer/app/operate/certificates"
 	"mailer/app/operate/health"
@@ -53,6 +52,7 @@ import (
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/images"
 	"mailer/app/tenants/pagehosts"
+	"mailer/app/tenants/reports"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 	"mailer/db"
@@ -192,6 +192,7 @@ type Server struct {
 	ProviderEvents *providerevents.Service
 	MailRoutes     *mailroutes.Service
 	Receiving      *receiving.Service
+	Reports        *reports.Service
 	Relays         *relays.Service
 	Health         *health.Service
 	Backup         *backup.Service
@@ -273,6 +274,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Receiving.DailyBytes = cmp.Or(cfg.MaxReceived, receiving.DefaultDailyBytes)
 	s.Receiving.DiskFree = func() (free, size int64, err error) { return engine.DiskSpace(cfg.DB.Path()) }
 	s.Receiving.Check = mailauth.New(cfg.Resolver, b.Log).Check
+	s.Reports = reports.New(b, s.Webhooks, cfg.Resolver)
+	s.Reports.Check = s.Receiving.Check
 	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
 		Announce: func(tx *db.Tx, data webhook.RelaySwitch) error {
 			return s.Webhooks.AnnounceServer(tx, webhook.RelaySwitched, data)

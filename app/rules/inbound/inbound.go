@@ -101,3 +101,23 @@ func newReader(raw []byte) *reader {
 	}
 	return &reader{raw: raw, headerLeft: maxHeader, fieldsLeft: maxFields}
 }
+
+// Leaf is a part that is not a multipart.
+type Leaf struct {
+	ContentType string // media type in lower case
+	Content     []byte // decoded
+}
+
+// Leaves returns the first parts of a message that are not multiparts, at most limit.
+func Leaves(raw []byte, limit int) (leaves []Leaf) {
+	r := newReader(raw)
+	root := r.entity(0, len(r.raw), 0, "text/plain")
+	for n := range limit {
+		p := root.find(n)
+		if p == nil {
+			break
+		}
+		leaves = append(leaves, Leaf{p.kind, bytes.Clone(r.content(p))})
+	}
+	return leaves
+}

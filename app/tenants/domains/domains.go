@@ -200,7 +200,16 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 		}
 		return base.Audit(ctx, tx, key.TeamID, "domain.delete", id, map[string]any{"name": d.Name, "region": d.Region, "trusted": d.Trusted, "keys": keys}, nil)
 	})
-	return base.Lookup("domain", err)
+	if err != nil {
+		return base.Lookup("domain", err)
+	}
+	err = s.InChunks(ctx, "reports about a domain", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeReportsOfDomain(key.TeamID, id, base.PurgeChunk)
+	})
+	if err != nil { // the domain is deleted, and what is left of its reports is not shown
+		s.Log.Error("delete the reports of a deleted domain", "err", err)
+	}
+	return nil
 }
 
 // checkBoundKeys refuses to delete keys of a higher role together with their domain. Errors:
