@@ -156,6 +156,9 @@ type Unit struct {
 	// Hidden: the email confirms an opt-in, so that nothing about it is counted or shown. It is set when
 	// the result of its message is recorded, and not stored.
 	Hidden bool
+	// ForwardID is the destination to which the email forwards a received one; empty: another email. It is set like
+	// Hidden, and not stored.
+	ForwardID string
 	// QuotaDelayed: the unit is in the backlog of its team's daily quota.
 	QuotaDelayed bool
 	// Crashes counts consecutive crashes of the server during which the unit was in work.

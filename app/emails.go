@@ -179,6 +179,7 @@ type Email struct {
 	// AutomationRun and AutomationStep are the run of an automation that sent it, and the key of the step;
 	// empty: another email.
 	AutomationRun, AutomationStep string
+	ForwardID                     string        // destination (ForwardAddress) to which it forwards a received email; empty: another email
 	Automated                     Automated     // stored in the unit, as the next one; not read back
 	ExpiresIn                     time.Duration // time after which the send fails; 0: the default of the relay
 	// ContentDeletedAt is when bodies, attachments and the captured message were deleted, by

@@ -49,6 +49,7 @@ type Received struct {
 	Proven    bool
 	ContactID string // of the From in that team; empty: none
 	Spam      *ReceivedSpam
+	Effects   []RouteEffect // what routes did with it, without webhooks
 
 	CreatedAt time.Time
 }
@@ -109,6 +110,15 @@ const (
 	AutoBulk      AutoSubmitted = "bulk"   // of a mailing list or with Precedence
 	AutoBounce    AutoSubmitted = "bounce" // a delivery report (RFC 3464)
 )
+
+// SpamQuestion is a message of another server, and how it arrived, for a spam filter.
+type SpamQuestion struct {
+	Raw        []byte
+	RemoteIP   string
+	Helo       string
+	MailFrom   string // empty: the null sender
+	Recipients []string
+}
 
 // ReceivedSpam is what a rspamd says of a received email.
 type ReceivedSpam struct {

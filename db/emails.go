@@ -46,10 +46,10 @@ func (tx *Tx) insertEmailRow(e *app.Email) error {
 		return err
 	}
 	err = tx.Write(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
-		subject, tags, attachments, topic_id, template_id, source, created_at, scheduled_at, last_event, routed, for_opt_in, automation_run, automation_step) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		subject, tags, attachments, topic_id, template_id, source, created_at, scheduled_at, last_event, routed, for_opt_in, automation_run, automation_step, forward_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.TeamID, nullText(e.KeyID), e.Relay, e.MessageID, columns[0], columns[1], columns[2], columns[3], columns[4],
 		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), nullText(e.TemplateID), cmp.Or(e.Source, "api"), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent), nullText(e.Routed), nullText(e.ForOptIn),
-		nullText(e.AutomationRun), nullText(e.AutomationStep))
+		nullText(e.AutomationRun), nullText(e.AutomationStep), nullText(e.ForwardID))
 	if err != nil {
 		return fmt.Errorf("insert email: %w", err)
 	}
@@ -106,7 +106,7 @@ var replaceableBy = func() map[app.LastEvent]string {
 }()
 
 const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
-	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.source, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at, e.unsent, e.routed, coalesce(e.for_opt_in, ''), e.automation_run, e.automation_step, ` + emailSituation
+	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.source, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at, e.unsent, e.routed, coalesce(e.for_opt_in, ''), e.automation_run, e.automation_step, e.forward_id, ` + emailSituation
 
 // emailSituation selects the app.Situation of an email e.
 const emailSituation = `coalesce((SELECT ` + unitSituation + ` FROM units AS u WHERE u.email_id = e.id), CASE e.relay WHEN 'capture' THEN 'captured' ELSE 'over' END)`
@@ -120,7 +120,7 @@ type emailRow struct {
 	email                             app.Email
 	key, sender, to, cc, bcc, replyTo sql.NullString
 	tags, topic, template, routed     sql.NullString
-	run, step                         sql.NullString
+	run, step, forward                sql.NullString
 	attachments                       int
 	created                           int64
 	scheduled, contentDeleted         sql.NullInt64
@@ -129,13 +129,13 @@ type emailRow struct {
 func (r *emailRow) dest() []any {
 	e := &r.email
 	return []any{&e.ID, &e.TeamID, &r.key, &e.Relay, &e.MessageID, &r.sender, &r.to, &r.cc, &r.bcc, &r.replyTo,
-		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &e.Source, &r.created, &r.scheduled, &e.LastEvent, &r.contentDeleted, &e.Unsent, &r.routed, &e.ForOptIn, &r.run, &r.step, &e.Situation}
+		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &e.Source, &r.created, &r.scheduled, &e.LastEvent, &r.contentDeleted, &e.Unsent, &r.routed, &e.ForOptIn, &r.run, &r.step, &r.forward, &e.Situation}
 }
 
 func (r *emailRow) finish() (app.Email, error) {
 	e := &r.email
 	e.KeyID, e.TopicID, e.TemplateID, e.Routed = r.key.String, r.topic.String, r.template.String, r.routed.String
-	e.AutomationRun, e.AutomationStep = r.run.String, r.step.String
+	e.AutomationRun, e.AutomationStep, e.ForwardID = r.run.String, r.step.String, r.forward.String
 	e.CreatedAt, e.ScheduledAt, e.ContentDeletedAt = fromMilli(r.created), fromMilli(r.scheduled.Int64), fromMilli(r.contentDeleted.Int64)
 	var from []app.Address
 	err := errors.Join(fromJSON(r.sender, &from), fromJSON(r.to, &e.To), fromJSON(r.cc, &e.Cc), fromJSON(r.bcc, &e.Bcc),

@@ -60,6 +60,7 @@ type Subject struct {
 	AcceptedAt  time.Time
 	Recipients  []Recipient // in envelope order
 	Hidden      bool        // it confirms an opt-in: nothing about it is counted or shown to the team
+	ForwardID   string      // it forwards a received email to this destination; empty: another email
 }
 
 // Recipient is a recipient of an envelope with its state.
@@ -74,7 +75,7 @@ func (r *Reader) Subject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var accepted int64
 	var sender sql.NullString
-	err := r.Row(`SELECT team_id, message_id, relay, created_at, sender, for_opt_in IS NOT NULL FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &s.Relay, &accepted, &sender, &s.Hidden)
+	err := r.Row(`SELECT team_id, message_id, relay, created_at, sender, for_opt_in IS NOT NULL, coalesce(forward_id, '') FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &s.Relay, &accepted, &sender, &s.Hidden, &s.ForwardID)
 	if errors.Is(err, ErrNotFound) {
 		return r.broadcastSubject(emailID)
 	}

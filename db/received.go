@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-const receivedColumns = `m.id, m.team_id, m.domain_id, m.mail_from, m.recipients, m.peer, m.from_text, m.from_email, m.header, m.subject, m.message_id, m.size, m.files, m.auth, m.auto, m.answers, m.proven, m.contact_id, m.spam, m.created_at`
+const receivedColumns = `m.id, m.team_id, m.domain_id, m.mail_from, m.recipients, m.peer, m.from_text, m.from_email, m.header, m.subject, m.message_id, m.size, m.files, m.auth, m.auto, m.answers, m.proven, m.contact_id, m.spam, m.effects, m.created_at`
 
 // receivedPeer and receivedHeader are columns of received_emails.
 type receivedPeer struct {
@@ -24,15 +24,15 @@ type receivedHeader struct {
 }
 
 func scanReceived(s scanner) (m app.Received, err error) {
-	var recipients, peer, header, files, auth, spam, fromEmail, messageID, auto, answers, contact sql.NullString
+	var recipients, peer, header, files, auth, spam, effects, fromEmail, messageID, auto, answers, contact sql.NullString
 	var created int64
-	err = s.Scan(&m.ID, &m.TeamID, &m.DomainID, &m.MailFrom, &recipients, &peer, &m.From, &fromEmail, &header, &m.Subject, &messageID, &m.Size, &files, &auth, &auto, &answers, &m.Proven, &contact, &spam, &created)
+	err = s.Scan(&m.ID, &m.TeamID, &m.DomainID, &m.MailFrom, &recipients, &peer, &m.From, &fromEmail, &header, &m.Subject, &messageID, &m.Size, &files, &auth, &auto, &answers, &m.Proven, &contact, &spam, &effects, &created)
 	if err != nil {
 		return m, err
 	}
 	var p receivedPeer
 	var h receivedHeader
-	err = errors.Join(fromJSON(recipients, &m.Recipients), fromJSON(peer, &p), fromJSON(header, &h), fromJSON(files, &m.Files), fromJSON(auth, &m.Auth), fromJSON(spam, &m.Spam))
+	err = errors.Join(fromJSON(recipients, &m.Recipients), fromJSON(peer, &p), fromJSON(header, &h), fromJSON(files, &m.Files), fromJSON(auth, &m.Auth), fromJSON(spam, &m.Spam), fromJSON(effects, &m.Effects))
 	m.RemoteIP, m.Helo = p.IP, p.Helo
 	m.To, m.Cc, m.Bcc, m.ReplyTo = h.To, h.Cc, h.Bcc, h.ReplyTo
 	m.FromEmail, m.MessageID, m.AutoSubmitted, m.Answers, m.ContactID = fromEmail.String, messageID.String, app.AutoSubmitted(auto.String), answers.String, contact.String
@@ -53,21 +53,24 @@ func (tx *Tx) InsertReceived(m *app.Received, digest []byte) error {
 	header, err3 := jsonText(receivedHeader{m.To, m.Cc, m.Bcc, m.ReplyTo})
 	auth, err4 := jsonText(m.Auth)
 	headers, err5 := jsonText(m.Headers)
-	var files, spam any
-	var err6, err7 error
+	var files, spam, effects any
+	var err6, err7, err8 error
 	if len(m.Files) > 0 {
 		files, err6 = jsonText(m.Files)
 	}
 	if m.Spam != nil {
 		spam, err7 = jsonText(m.Spam)
 	}
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
+	if len(m.Effects) > 0 {
+		effects, err8 = jsonText(m.Effects)
+	}
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8); err != nil {
 		return err
 	}
-	if err := tx.Write(`INSERT INTO received_emails (id, team_id, domain_id, mail_from, recipients, peer, from_text, from_email, header, subject, message_id, size, digest, files, auth, auto, answers, proven, contact_id, spam, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	if err := tx.Write(`INSERT INTO received_emails (id, team_id, domain_id, mail_from, recipients, peer, from_text, from_email, header, subject, message_id, size, digest, files, auth, auto, answers, proven, contact_id, spam, effects, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.ID, m.TeamID, m.DomainID, m.MailFrom, recipients, peer, m.From, nullText(m.FromEmail), header, m.Subject, nullText(m.MessageID), m.Size, digest, files, auth, nullText(string(m.AutoSubmitted)),
-		nullText(m.Answers), m.Proven, nullText(m.ContactID), spam, milli(m.CreatedAt)); err != nil {
+		nullText(m.Answers), m.Proven, nullText(m.ContactID), spam, effects, milli(m.CreatedAt)); err != nil {
 		return err
 	}
 	if err := tx.Write(`INSERT INTO received_contents (received_id, headers, text, html, reply_text) VALUES (?, ?, ?, ?, ?)`, m.ID, headers, nullText(m.Text), nullText(m.HTML), nullText(m.ReplyText)); err != nil {

@@ -17,6 +17,7 @@ func documentTags(doc *openapi.Document) {
 	doc.Tags = []openapi.Tag{
 		{Name: "Emails", Description: "Send single emails and batches, and see their results."},
 		{Name: "Received emails", Description: "Mail that arrived for a team's domains."},
+		{Name: "Routes", Description: "What happens with mail that arrives for an address: store, announce, forward, answer or drop it."},
 		{Name: "Domains", Description: "The domains that a team sends from, with the DNS records that they need."},
 		{Name: "Suppressions", Description: "The addresses that a team's mail leaves out."},
 		{Name: "Templates", Description: "Stored content with variables, for sends and broadcasts."},

@@ -166,6 +166,7 @@ func (m *isolation) fillMail(of twinTeam, segment, topic string, post func(targe
 	sent := post("/emails", send+`,"attachments":[{"filename":"TEAM.txt","content":"aGk="}]}`)
 	m.eventually(of.full, "/emails/"+sent, `"last_event":"sent"`)
 	for i := range 3 {
+		post("/routes", fmt.Sprintf(`{"match":"r%d@TEAM.example","actions":[{"type":"webhook"}]}`, i))
 		m.receive(of.team.ID, "in@"+of.name+".example", strings.ReplaceAll(aReply, "m1@example.net", fmt.Sprint(i, "@", of.name, ".example")))
 	}
 	const news = `{"name":"TEAM","from":"a@TEAM.example","subject":"TEAM","html":"<a href=\"https://TEAM.example/x\">TEAM</a>","segment_id":"SEGMENT"`

@@ -73,6 +73,7 @@ var documentedLimits = map[string]int{
 	"suppressions emails maxItems":               app.MaxSuppressionBatch,
 	"suppressions ids maxItems":                  app.MaxSuppressionBatch,
 	"blocks name maxLength":                      app.MaxBlockName,
+	"routes actions maxItems":                    app.MaxRouteActions,
 	"blocks html maxLength":                      app.MaxBlock,
 	"feeds url maxLength":                        app.MaxFeedURL,
 	"team pages_host maxLength":                  app.MaxDomain + 1, // with a final dot

@@ -53,7 +53,7 @@ func TestOpenAPIDocument(t *testing.T) {
 		t.Errorf("openapi %v, info %v", doc["openapi"], info)
 	}
 	public := map[string]bool{"/openapi.json": true, "/openapi-3.0.json": true, "/healthz": true, "/readyz": true, "/attachments/{token}": true, "/received/{token}": true,
-		"/unsubscribe/{token}": true, "/preferences/{token}": true, "/t/o/{token}": true, "/t/c/{token}": true, "/shared/{token}": true, "/shared/{token}/body": true, "/view/{token}": true, "/f/{form}": true, "/f/{form}/challenge": true, "/opt-in/{token}": true, "/opt-in/{token}/refuse": true, "/a/{topic}": true, "/a/{topic}/feed.xml": true, "/a/{topic}/feed.json": true, "/a/{topic}/{issue}": true, "/i/{name}": true, "/previews/{token}": true,
+		"/unsubscribe/{token}": true, "/preferences/{token}": true, "/t/o/{token}": true, "/t/c/{token}": true, "/shared/{token}": true, "/shared/{token}/body": true, "/view/{token}": true, "/forwarding/{token}": true, "/f/{form}": true, "/f/{form}/challenge": true, "/opt-in/{token}": true, "/opt-in/{token}/refuse": true, "/a/{topic}": true, "/a/{topic}/feed.xml": true, "/a/{topic}/feed.json": true, "/a/{topic}/{issue}": true, "/i/{name}": true, "/previews/{token}": true,
 		"/auth/setup": true, "/auth/sign-in": true, "/auth/sign-out": true, "/auth/link": true, "/auth/invitation": true, "/auth/invitation/read": true, "/auth/passkey": true, "/auth/passkey/options": true,
 		"/ingest/ses": true, "/ingest/{provider}/{secret}": true, "/ingest/elasticemail/{secret}": true}
 	for path, item := range doc["paths"].(map[string]any) {

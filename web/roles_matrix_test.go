@@ -23,6 +23,7 @@ import (
 var managed = []string{
 	"POST /domains", "PATCH /domains/{id}", "DELETE /domains/{id}", "POST /domains/{id}/verify", "POST /domains/{id}/dkim/rotate",
 	"POST /topics/{id}/archive", "DELETE /topics/{id}/archive/{issue}",
+	"POST /routes", "PATCH /routes/{id}", "DELETE /routes/{id}",
 	"POST /domains/{id}/publish", "DELETE /domains/{id}/publish/token",
 	"POST /webhooks", "PATCH /webhooks/{id}", "DELETE /webhooks/{id}", "POST /webhooks/{id}/signing-secret/rotate", "POST /webhooks/{id}/events/{event_id}/replay",
 	"POST /api-keys", "PATCH /api-keys/{id}", "DELETE /api-keys/{id}",

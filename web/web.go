@@ -23,6 +23,7 @@ import (
 	"mailer/web/broadcasts"
 	"mailer/web/dashboard"
 	"mailer/web/emails"
+	"mailer/web/mailroutes"
 	"mailer/web/manual"
 	"mailer/web/mcp"
 	"mailer/web/operator"
@@ -77,7 +78,7 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.ProviderEvents, cfg.SNS)
-	h.Browsers = pages.Register(h, s.Pages, s.SignUp, s.Mail, s.Shares, s.Views, s.Brands, s.Images, s.Archive)
+	h.Browsers = pages.Register(h, s.Pages, s.SignUp, s.Mail, s.Shares, s.Views, s.Brands, s.Images, s.Archive, s.MailRoutes)
 	h.Browsers.Home = dashboard.Prefix + "/"
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
@@ -113,7 +114,8 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		emails.ActionRoutes{Attempts: s.Search, Retry: s.Queue, Resends: s.Resends, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.PreviewRoutes{Service: s.EmailPreviews, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Mail, BaseURL: h.BaseURL()},
-		receiving.Routes{Service: s.Receiving, FilesBase: filesBase(s)},
+		receiving.Routes{Service: s.Receiving, FilesBase: filesBase(s), EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
+		mailroutes.Routes{Service: s.MailRoutes},
 		emails.MetricsRoutes{Service: s.Stats},
 		logRoutes{s.RequestLog},
 		audience.SuppressionRoutes{Service: s.Suppressions},

@@ -20,7 +20,6 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/metrics"
-	"mailer/app/net/rspamd"
 	"mailer/app/moving/transfer"
 	"mailer/app/operate/backup"
 	"mailer/app/operate/certificates"
@@ -42,6 +41,7 @@ import (
 	"mailer/app/sending/feeds"
 	"mailer/app/sending/guardrails"
 	"mailer/app/sending/mail"
+	"mailer/app/sending/mailroutes"
 	"mailer/app/sending/providerevents"
 	"mailer/app/sending/queue"
 	"mailer/app/sending/receiving"
@@ -110,9 +110,9 @@ type Config struct {
 	DNS string
 	// MaxReceived is how many bytes of mail of other servers a team receives on a day; 0: receiving.DefaultDailyBytes.
 	MaxReceived int64
-	// SpamFilter is asked about mail of other servers; nil: none is.
-	SpamFilter *rspamd.Client
-	MaxImages   int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
+	// AskSpamFilter asks a spam filter about mail of other servers; nil: there is none.
+	AskSpamFilter func(ctx context.Context, in *app.SpamQuestion) (*app.ReceivedSpam, error)
+	MaxImages     int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
 	// PagesHost is the host of what all teams publish. Empty: none (for commands: that of the server).
 	PagesHost string
 	// Disposable are the domains to whose addresses forms with RejectDisposable send nothing; nil: none.
@@ -189,6 +189,7 @@ type Server struct {
 	Feeds          *feeds.Service
 	Automations    *automations.Service
 	ProviderEvents *providerevents.Service
+	MailRoutes     *mailroutes.Service
 	Receiving      *receiving.Service
 	Relays         *relays.Service
 	Health         *health.Service
@@ -263,11 +264,11 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail.OnSignal = s.Automations.Signal
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
-	s.Receiving = receiving.New(b, s.Webhooks, s.Audience, cfg.Memory)
+	s.MailRoutes = mailroutes.New(b, s.Mail, s.Audience)
+	s.Mail.OnForward = s.MailRoutes.NoteForward
+	s.Receiving = receiving.New(b, s.Webhooks, s.Audience, s.MailRoutes, cfg.Memory)
 	s.Receiving.OnSignal = s.Automations.Signal
-	if cfg.SpamFilter != nil {
-		s.Receiving.AskSpamFilter = cfg.SpamFilter.Check
-	}
+	s.Receiving.AskSpamFilter = cfg.AskSpamFilter
 	s.Receiving.DailyBytes = cmp.Or(cfg.MaxReceived, receiving.DefaultDailyBytes)
 	s.Receiving.DiskFree = func() (free, size int64, err error) { return engine.DiskSpace(cfg.DB.Path()) }
 	s.Receiving.Check = mailauth.New(cfg.Resolver, b.Log).Check
@@ -290,7 +291,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains, s.Images)
 	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, PageHosts: s.PageHosts, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, Archive: s.Archive, Feeds: s.Feeds, Automations: s.Automations})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, MailRoutes: s.MailRoutes, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, Archive: s.Archive, Feeds: s.Feeds, Automations: s.Automations})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)
 	return s, nil
@@ -309,6 +310,7 @@ func (s *Server) tick(changed bool) {
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
 		s.SignUp.Tick(changed)
+		s.MailRoutes.Tick(changed)
 		s.Automations.Tick(changed)
 		s.Jobs.DatabaseChanged()
 	}
@@ -344,6 +346,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.started = true
 	s.Broadcasts.Start()
 	s.SignUp.Start()
+	s.MailRoutes.Start()
 	s.Automations.Start()
 	s.Webhooks.Start()
 	s.Backup.Start()

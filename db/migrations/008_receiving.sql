@@ -2,6 +2,7 @@
 ALTER TABLE domains ADD COLUMN receiving INTEGER CHECK (receiving IN (0, 1)); -- 1: the team wants mail for the domain; NULL: not
 ALTER TABLE domains ADD COLUMN receives_at INTEGER; -- when a check last found all that receiving needs; NULL: never
 ALTER TABLE domains ADD COLUMN receives INTEGER CHECK (receives IN (0, 1)); -- 1: the last check found it; NULL: not
+ALTER TABLE emails ADD COLUMN forward_id TEXT; -- destination to which it forwards a received email; NULL: another email
 
 ALTER TABLE teams ADD COLUMN reply_addresses INTEGER CHECK (reply_addresses IN (0, 1)); -- 1: mail without reply_to gets an address that names the email; NULL: not
 
@@ -27,6 +28,7 @@ CREATE TABLE received_emails (
   proven     INTEGER NOT NULL CHECK (proven IN (0, 1)), -- 1: a recipient of that email answered
   contact_id TEXT,             -- of the sender; NULL: none
   spam       TEXT,             -- JSON: what a rspamd says; NULL: none was asked
+  effects    TEXT,             -- JSON: what routes did with it; NULL: nothing
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX received_emails_team ON received_emails (team_id, id);
@@ -78,18 +80,24 @@ CREATE TABLE forward_addresses (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
   address      TEXT NOT NULL,    -- lower case, A-labels
+  asked_at     INTEGER NOT NULL, -- when the owner was last asked
   agreed_at    INTEGER,          -- NULL: not yet
-  stopped_at   INTEGER,          -- by a link in a forwarded mail; NULL: not
+  stopped_at   INTEGER,          -- by the owner; NULL: not
   refusals     INTEGER NOT NULL, -- in a row; five pause it
+  accepted_at  INTEGER,          -- when a server accepted a mail, since the last refusal; NULL: none
   created_at   INTEGER NOT NULL,
   UNIQUE (team_id, address)
 ) STRICT;
 
--- Mail that was forwarded or answered, so that neither happens twice.
+-- Mail that is or was forwarded or answered, so that neither happens twice.
 CREATE TABLE route_effects (
   team_id    TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
   effect     BLOB NOT NULL,    -- hash of Message-ID and destination, or of route and sender
+  route_id   TEXT,             -- of an answer; NULL: a forwarded email
+  work       TEXT,             -- JSON: what is left to do; NULL: nothing
   created_at INTEGER NOT NULL,
   PRIMARY KEY (team_id, effect)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX route_effects_age ON route_effects (created_at);
+CREATE INDEX route_effects_work ON route_effects (created_at, team_id, effect) WHERE work IS NOT NULL;
+CREATE INDEX route_effects_route ON route_effects (team_id, route_id, created_at) WHERE route_id IS NOT NULL;

@@ -22,6 +22,7 @@ import (
 	"mailer/app/rules/brand"
 	"mailer/app/sending/archive"
 	"mailer/app/sending/mail"
+	"mailer/app/sending/mailroutes"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/images"
 	"mailer/app/tenants/teams"
@@ -116,7 +117,7 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 
 // Register adds the hosted pages, sign-up forms, archives, shared emails, mails in a browser, tracking URLs and logos. It
 // returns the error page, and the page at the root of hosts for pages.
-func Register(h *rest.Handler, service *audience.Pages, forms SignUps, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands, images *images.Service, archives *archive.Service) rest.Browsers {
+func Register(h *rest.Handler, service *audience.Pages, forms SignUps, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands, images *images.Service, archives *archive.Service, forwarding *mailroutes.Service) rest.Browsers {
 	p := newPages(h, service)
 	registerForms(h, forms, p)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
@@ -128,6 +129,7 @@ func Register(h *rest.Handler, service *audience.Pages, forms SignUps, opens *ma
 	registerTracking(h, opens, p)
 	registerShares(h, shares, p)
 	registerViews(h, views, p)
+	registerForwarding(h, forwarding, p)
 	pictures{h, logos, images}.add()
 	return rest.Browsers{ErrorPage: p.refuse, PagesHome: registerArchives(h, archives, p)}
 }
@@ -450,6 +452,12 @@ func pageForm(h *rest.Handler, path string) *openapi.RequestBody {
 				Description: "The topics of the form; those without a choice are opted out of",
 			}},
 		})
+		return &openapi.RequestBody{Content: map[string]*openapi.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
+	}
+	if strings.HasPrefix(path, "/forwarding") {
+		form := h.Component("ForwardingForm", &openapi.Schema{Type: openapi.TypeObject, Properties: map[string]*openapi.Schema{
+			forwardingInput: {Type: openapi.TypeString, Enum: []any{decideAgree, decideStop}, Description: "Which button was pressed; without it nothing changes"},
+		}})
 		return &openapi.RequestBody{Content: map[string]*openapi.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
 	}
 	form := &openapi.MediaType{Schema: h.Component("UnsubscribeForm", &openapi.Schema{

@@ -45,7 +45,8 @@ type pageText struct {
 	sharedGone     string // expired link to an email
 	sharedGoneMore string
 
-	signUp *signUpText
+	signUp     *signUpText
+	forwarding *forwardingText
 }
 
 // pageTexts returns the languages; the first one is the default.
@@ -61,7 +62,7 @@ func english() *pageText {
 		showImages: "Show images", sharedGone: "This link has expired or is not valid",
 		sharedGoneMore: "Ask whoever shared the email with you for a new link.",
 		from:           "From", to: "To", date: "Date", dateForm: "2 January 2006, 15:04 UTC",
-		signUp:          englishSignUp(),
+		signUp: englishSignUp(), forwarding: englishForwarding(),
 		unsubscribe:     "Unsubscribe",
 		askTopic:        "Unsubscribe from “{topic}”?",
 		askTopicMore:    "Press the button and you will no longer receive “{topic}” from {team}. Nothing else changes.",
@@ -101,7 +102,7 @@ func german() *pageText {
 		showImages: "Bilder anzeigen", sharedGone: "Dieser Link ist abgelaufen oder ungültig",
 		sharedGoneMore: "Bitten Sie die Person, die die E-Mail mit Ihnen geteilt hat, um einen neuen Link.",
 		from:           "Von", to: "An", date: "Datum", dateForm: "2.1.2006, 15:04 UTC",
-		signUp:          germanSignUp(),
+		signUp: germanSignUp(), forwarding: germanForwarding(),
 		unsubscribe:     "Abbestellen",
 		askTopic:        "„{topic}“ abbestellen?",
 		askTopicMore:    "Wenn Sie auf die Schaltfläche klicken, erhalten Sie „{topic}“ von {team} nicht mehr. Sonst ändert sich nichts.",
@@ -141,7 +142,7 @@ func french() *pageText {
 		showImages: "Afficher les images", sharedGone: "Ce lien a expiré ou n’est pas valide",
 		sharedGoneMore: "Demandez un nouveau lien à la personne qui a partagé l’e-mail avec vous.",
 		from:           "De", to: "À", date: "Envoyé le", dateForm: "02/01/2006 15:04 UTC",
-		signUp:          frenchSignUp(),
+		signUp: frenchSignUp(), forwarding: frenchForwarding(),
 		unsubscribe:     "Se désabonner",
 		askTopic:        "Se désabonner de «\u00a0{topic}\u00a0»\u00a0?",
 		askTopicMore:    "En appuyant sur le bouton, vous ne recevrez plus «\u00a0{topic}\u00a0» envoyé par {team}. Rien d’autre ne change.",
@@ -181,7 +182,7 @@ func spanish() *pageText {
 		showImages: "Mostrar imágenes", sharedGone: "Este enlace ha caducado o no es válido",
 		sharedGoneMore: "Pida un enlace nuevo a quien compartió el correo con usted.",
 		from:           "De", to: "Para", date: "Fecha", dateForm: "02/01/2006, 15:04 UTC",
-		signUp:          spanishSignUp(),
+		signUp: spanishSignUp(), forwarding: spanishForwarding(),
 		unsubscribe:     "Cancelar la suscripción",
 		askTopic:        "¿Cancelar la suscripción a «{topic}»?",
 		askTopicMore:    "Al pulsar el botón, dejará de recibir «{topic}» de {team}. Lo demás no cambia.",
@@ -221,7 +222,7 @@ func portuguese() *pageText {
 		showImages: "Mostrar imagens", sharedGone: "Este link expirou ou não é válido",
 		sharedGoneMore: "Peça um novo link a quem compartilhou o e-mail com você.",
 		from:           "De", to: "Para", date: "Data", dateForm: "02/01/2006, 15:04 UTC",
-		signUp:          portugueseSignUp(),
+		signUp: portugueseSignUp(), forwarding: portugueseForwarding(),
 		unsubscribe:     "Cancelar inscrição",
 		askTopic:        "Cancelar a inscrição em “{topic}”?",
 		askTopicMore:    "Ao pressionar o botão, você deixará de receber “{topic}” de {team}. Nada mais muda.",
@@ -261,7 +262,7 @@ func italian() *pageText {
 		showImages: "Mostra immagini", sharedGone: "Questo link è scaduto o non è valido",
 		sharedGoneMore: "Chieda un nuovo link a chi ha condiviso l’e-mail con Lei.",
 		from:           "Da", to: "A", date: "Data", dateForm: "02/01/2006, 15:04 UTC",
-		signUp:          italianSignUp(),
+		signUp: italianSignUp(), forwarding: italianForwarding(),
 		unsubscribe:     "Annulla l’iscrizione",
 		askTopic:        "Annullare l’iscrizione a «{topic}»?",
 		askTopicMore:    "Premendo il pulsante non riceverà più «{topic}» da {team}. Il resto non cambia.",
@@ -301,7 +302,7 @@ func dutch() *pageText {
 		showImages: "Afbeeldingen tonen", sharedGone: "Deze link is verlopen of niet geldig",
 		sharedGoneMore: "Vraag een nieuwe link aan degene die de e-mail met u heeft gedeeld.",
 		from:           "Van", to: "Aan", date: "Datum", dateForm: "02-01-2006 15:04 UTC",
-		signUp:          dutchSignUp(),
+		signUp: dutchSignUp(), forwarding: dutchForwarding(),
 		unsubscribe:     "Afmelden",
 		askTopic:        "Afmelden voor ‘{topic}’?",
 		askTopicMore:    "Als u op de knop drukt, ontvangt u ‘{topic}’ van {team} niet meer. Verder verandert er niets.",
@@ -341,7 +342,7 @@ func polish() *pageText {
 		showImages: "Pokaż obrazy", sharedGone: "Ten link wygasł lub jest nieprawidłowy",
 		sharedGoneMore: "Proszę poprosić o nowy link osobę, która udostępniła wiadomość.",
 		from:           "Od", to: "Do", date: "Data", dateForm: "2.01.2006, 15:04 UTC",
-		signUp:          polishSignUp(),
+		signUp: polishSignUp(), forwarding: polishForwarding(),
 		unsubscribe:     "Wypisz mnie",
 		askTopic:        "Zrezygnować z „{topic}”?",
 		askTopicMore:    "Po naciśnięciu przycisku nie będą już Państwo otrzymywać „{topic}” od nadawcy {team}. Nic innego się nie zmieni.",
@@ -381,7 +382,7 @@ func japanese() *pageText {
 		showImages: "画像を表示", sharedGone: "このリンクは期限切れか無効です",
 		sharedGoneMore: "メールを共有した方に新しいリンクをご依頼ください。",
 		from:           "差出人", to: "宛先", date: "日時", dateForm: "2006年1月2日 15:04 UTC",
-		signUp:          japaneseSignUp(),
+		signUp: japaneseSignUp(), forwarding: japaneseForwarding(),
 		unsubscribe:     "配信を停止する",
 		askTopic:        "「{topic}」の配信を停止しますか？",
 		askTopicMore:    "ボタンを押すと、{team}からの「{topic}」は届かなくなります。ほかの設定は変わりません。",
@@ -421,7 +422,7 @@ func chinese() *pageText {
 		showImages: "显示图片", sharedGone: "此链接已过期或无效",
 		sharedGoneMore: "请向与您共享此邮件的人索取新链接。",
 		from:           "发件人", to: "收件人", date: "日期", dateForm: "2006年1月2日 15:04 UTC",
-		signUp:          chineseSignUp(),
+		signUp: chineseSignUp(), forwarding: chineseForwarding(),
 		unsubscribe:     "退订",
 		askTopic:        "要退订“{topic}”吗？",
 		askTopicMore:    "点击按钮后，您将不再收到{team}发送的“{topic}”。其他设置保持不变。",

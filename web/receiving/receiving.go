@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/sending/mail"
 	"mailer/app/sending/receiving"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
@@ -34,6 +35,17 @@ type ReceivedItem struct {
 	Spam             *app.ReceivedSpam `json:"spam,omitempty" doc:"What a spam filter says; absent: none was asked"`
 	AutoSubmitted    *string           `json:"auto_submitted" enum:"auto-replied,auto-generated,bulk,bounce" doc:"How a program made it, like an out-of-office reply; null: a person wrote it"`
 	Size             int64             `json:"size" doc:"Of the message, in bytes"`
+	Effects          []routeEffect     `json:"effects" doc:"What routes did with it, besides storing and announcing"`
+}
+
+// routeEffect is what a route did with a received email.
+type routeEffect struct {
+	Type    app.RouteActionType `json:"type" enum:"forward,reply_with"`
+	RouteID string              `json:"route_id" format:"uuid" doc:"The route may be gone"`
+	To      *string             `json:"to" doc:"Of forward: the address; null: of another type, or deleted"`
+	Status  app.EffectStatus    `json:"status" enum:"waiting,accepted,skipped" doc:"waiting: the new email is being made. skipped: there is none"`
+	EmailID *string             `json:"email_id" format:"uuid" doc:"The new email; null: none"`
+	Reason  *string             `json:"reason" doc:"Why it was skipped"`
 }
 
 // receivedFile is an attachment in a received email.
@@ -118,7 +130,9 @@ var tags = []string{"Received emails"}
 type Routes struct {
 	Service *receiving.Service
 	// FilesBase returns the URL, without a path, with which download URLs begin.
-	FilesBase func() string
+	FilesBase     func() string
+	EmailPreviews *mail.Previews
+	BaseURL       string // of the server; preview URLs begin with it
 }
 
 // Add adds the routes to a handler.
@@ -143,6 +157,7 @@ func (r Routes) Add(h *rest.Handler) {
 		Summary: "Get the metadata and the download URL of an attachment of a received email", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAttachment)
+	r.addPreview(h)
 	r.addDownloads(h)
 }
 
@@ -217,7 +232,11 @@ func (r Routes) download(key *app.Key, id, fileID string) (address, expires stri
 func newItem(m *app.Received) ReceivedItem {
 	out := ReceivedItem{ID: m.ID, To: list(m.To), From: m.From, CreatedAt: app.FormatTime(m.CreatedAt), Subject: m.Subject, Bcc: list(m.Bcc), Cc: list(m.Cc), ReplyTo: list(m.ReplyTo),
 		ReceivedFor: list(m.Recipients), MessageID: m.MessageID, Attachments: make([]receivedFile, len(m.Files)), Auth: m.Auth, InReplyToEmailID: base.TextOrNull(m.Answers), ReplyProven: m.Proven,
-		ContactID: base.TextOrNull(m.ContactID), Spam: m.Spam, AutoSubmitted: base.TextOrNull(string(m.AutoSubmitted)), Size: m.Size}
+		ContactID: base.TextOrNull(m.ContactID), Spam: m.Spam, AutoSubmitted: base.TextOrNull(string(m.AutoSubmitted)), Size: m.Size, Effects: make([]routeEffect, len(m.Effects))}
+	for i := range m.Effects {
+		e := &m.Effects[i]
+		out.Effects[i] = routeEffect{Type: e.Type, RouteID: e.RouteID, To: base.TextOrNull(e.To), Status: e.Status, EmailID: base.TextOrNull(e.EmailID), Reason: base.TextOrNull(e.Reason)}
+	}
 	for i, f := range m.Files {
 		out.Attachments[i] = receivedFile{ID: f.ID, Filename: base.TextOrNull(f.Filename), Size: f.Size, ContentType: f.ContentType, ContentID: base.TextOrNull(f.ContentID), ContentDisposition: f.Disposition()}
 	}

@@ -209,7 +209,7 @@ func (s *Service) Purge(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeCounts(ctx),
-		s.audience.Imports.PurgeImports(ctx), s.images.DeleteUnused(ctx), s.retention.PurgeRecords(ctx), s.purgeRequestLog(ctx), s.signUp.Purge(ctx))
+		s.audience.Imports.PurgeImports(ctx), s.images.DeleteUnused(ctx), s.retention.PurgeRecords(ctx), s.purgeRequestLog(ctx), s.signUp.Purge(ctx), s.mailRoutes.Purge(ctx))
 }
 
 // purgeRequestLog removes expired requests of all teams, and expired records of sends that were

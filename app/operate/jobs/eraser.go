@@ -93,7 +93,7 @@ type erasure struct {
 // run processes all data once, then retries mail in flight until it is finished.
 func (w *erasure) run(ctx context.Context) error {
 	if !w.walked {
-		for _, part := range []func(context.Context) error{w.emails, w.received, w.broadcasts, w.runs, w.texts, w.imports, w.requests, w.answers} {
+		for _, part := range []func(context.Context) error{w.emails, w.received, w.routes, w.broadcasts, w.runs, w.texts, w.imports, w.requests, w.answers} {
 			err := part(ctx)
 			if errors.Is(err, db.ErrDamaged) { // the rest must be done all the same
 				w.s.Log.Error("an erasure leaves rows that can't be read: the database file is damaged there", "team", w.team.ID, "err", err, "help", "mailer check names all that is damaged")
@@ -194,6 +194,11 @@ func (w *erasure) received(ctx context.Context) error {
 		}
 		span.After = next
 	}
+}
+
+// routes removes the addresses from routes of received mail and their destinations.
+func (w *erasure) routes(ctx context.Context) error {
+	return w.s.mailRoutes.Erase(ctx, w.team.ID, w.set)
 }
 
 // retry processes mail that was in flight.

@@ -16,7 +16,7 @@ import (
 )
 
 // erasedColumns are the columns that an erasure searches. Those of other rows stay.
-var erasedColumns = strings.Fields(`attempts.conversation attempts.detail audit_logs.after audit_logs.before audit_logs.target automation_run_steps.error automation_run_steps.output
+var erasedColumns = strings.Fields(`forward_addresses.address mail_routes.actions mail_routes.match attempts.conversation attempts.detail audit_logs.after audit_logs.before audit_logs.target automation_run_steps.error automation_run_steps.output
 	automation_runs.context automation_signals.payload broadcast_recipients.email
 	broadcasts.reply_to broadcasts.sender captures.message consents.record contacts.email contents.headers doubts.recipients emails.bcc_list emails.cc_list emails.reply_to
 	emails.sender emails.to_list events.detail events.recipient former_addresses.email idempotency.key idempotency.response import_errors.value
@@ -28,7 +28,7 @@ var erasedColumns = strings.Fields(`attempts.conversation attempts.detail audit_
 var otherColumns = strings.Fields(`
 	automation_counts automation_entries automation_listeners automation_members automation_teams automations custom_events
 	certificate_states certificates changes dkim_keys dns_credentials dns_published domains feeds issues logos nodes origin pages_hosts relay_states relays schema_versions settings teams writes state
-	forward_addresses mail_routes received_days route_effects
+	received_days route_effects emails.forward_id received_emails.effects
 	received_emails.peer received_emails.message_id received_emails.files received_emails.auth received_emails.spam received_emails.answers received_emails.auto received_emails.digest received_contents.received_id received_pieces.received_id
 	devices invitation_mails invitations memberships passkeys recovery_codes sessions sign_in_codes totp users
 	id team_id email_id broadcast_id block_id version_id key_id user_id topic_id template_id segment_id contact_id import_id webhook_id event_id attachment_id owner_id recipient_id domain_id
@@ -72,6 +72,9 @@ func plantInColumns(w *testserver.Server) app.Contact {
 			VALUES (?1, ?2, 'x', ?3, ?4, '{}', ?3, ?3, ?4, ?3, 1, ?5, '{}', 0, 1)`, id, team, strings.ToLower(address), `["` + address + `"]`, hash[:]},
 		{`INSERT INTO received_contents (received_id, headers, text, html, reply_text) VALUES (?1, ?2, ?2, ?2, ?2)`, id, `["` + address + `"]`},
 		{`INSERT INTO received_pieces (received_id, n, content) VALUES (?1, 0, ?2)`, id, []byte("From: " + address)},
+		{`INSERT INTO mail_routes (id, team_id, position, match, actions, created_at) VALUES (?, ?, 1, ?, '[{"type":"drop"}]', 1)`, app.NewID(), team, strings.ToLower(address)},
+		{`INSERT INTO mail_routes (id, team_id, position, match, actions, created_at) VALUES (?, ?, 2, '+x', ?, 1)`, app.NewID(), team, `[{"type":"forward","to":"` + strings.ToLower(address) + `"}]`},
+		{`INSERT INTO forward_addresses (id, team_id, address, asked_at, refusals, created_at) VALUES (?, ?, ?, 1, 0, 1)`, app.NewID(), team, strings.ToLower(address)},
 		{`UPDATE emails SET sender = ? WHERE id = (SELECT min(id) FROM emails)`, list},
 		{`UPDATE broadcasts SET sender = ? WHERE status = 'draft'`, list},
 		{`UPDATE broadcast_contents SET design = ?`, `{"text":"` + address + `"}`},

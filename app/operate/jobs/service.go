@@ -19,6 +19,7 @@ import (
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/feeds"
 	"mailer/app/sending/mail"
+	"mailer/app/sending/mailroutes"
 	"mailer/app/sending/providerevents"
 	"mailer/app/sending/signup"
 	"mailer/app/tenants/accounts"
@@ -43,6 +44,7 @@ type Dependencies struct {
 	Delivery    *delivery.Service
 	Broadcasts  *broadcasts.Service
 	SignUp      *signup.Service
+	MailRoutes  *mailroutes.Service
 	Reports     *providerevents.Service
 	Retention   *retention.Service
 	RequestLog  *requestlog.Service
@@ -65,6 +67,7 @@ type Service struct {
 	delivery    *delivery.Service
 	broadcasts  *broadcasts.Service
 	signUp      *signup.Service
+	mailRoutes  *mailroutes.Service
 	reports     *providerevents.Service
 	retention   *retention.Service
 	requestLog  *requestlog.Service
@@ -83,7 +86,7 @@ type Service struct {
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
 	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, pageHosts: o.PageHosts, images: o.Images, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, archive: o.Archive, feeds: o.Feeds, automations: o.Automations, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, mailRoutes: o.MailRoutes, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, archive: o.Archive, feeds: o.Feeds, automations: o.Automations, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s
 }

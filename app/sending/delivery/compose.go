@@ -53,7 +53,7 @@ func (c *composer) email(ctx context.Context, j *job) (*message, error) {
 		return nil, err
 	}
 	sent := tracking.Track(c.s.Sealer, email.FinalMail(), email.TeamID, email.ID, email.Tracking)
-	return &message{private: email.Source == mail.SourceAccount, hidden: email.ForOptIn != "", insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
+	return &message{private: email.Source == mail.SourceAccount, hidden: email.ForOptIn != "", forward: email.ForwardID, insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
 		EmailID: email.ID, EnvelopeFrom: c.emailReturnPath(ctx, j.unit.TeamID, email, read.open), Recipients: read.open, MessageID: email.MessageID,
 		Date: email.CreatedAt, Mail: c.relay.Identify(sent, email.ID), DKIM: key, Signature: j.unit.Signature,
 	}}, nil

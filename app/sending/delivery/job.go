@@ -64,6 +64,7 @@ type message struct {
 	*app.Outgoing
 	private  bool          // sent by Mailer to an account: no captured copy is kept
 	hidden   bool          // it confirms an opt-in: see app.Unit.Hidden
+	forward  string        // destination to which it forwards a received email: see app.Unit.ForwardID
 	insights *app.Insights // nil: unknown
 	blocked  app.Blocked   // recipients that were blocked when it was read
 	countKey counters.Key  // of its counters, without the hour

@@ -60,7 +60,7 @@ func (l *recorder) label() string {
 // one.
 func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, reason string) error {
 	u := j.unit
-	u.Hidden = j.message.hidden
+	u.Hidden, u.ForwardID = j.message.hidden, j.message.forward
 	if test, ok := simulated[v.Outcome]; ok {
 		d := l.detail(u, "", v.Reply, time.Time{})
 		d.Message = test.words
@@ -152,6 +152,7 @@ func anySent(res app.Result) bool {
 // returned it.
 func (l *recorder) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Outcome, next time.Time, reason string) error {
 	u := j.unit
+	u.ForwardID = j.message.forward
 	if anySent(res) {
 		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
 			return err
@@ -270,6 +271,11 @@ func (l *recorder) recordFinished(tx *db.Tx, u app.Unit, address string, state a
 	if err := mail.SetLastEvent(tx, u, state); err != nil {
 		return err
 	}
+	if u.ForwardID != "" && (state != app.Failed || detail.ReplyCode/100 == 5) {
+		if err := l.s.mail.OnForward(tx, u.TeamID, u.ForwardID, state); err != nil {
+			return err
+		}
+	}
 	return l.s.mail.AnnounceState(tx, u, address, state, &detail)
 }
 
@@ -289,6 +295,10 @@ func (l *recorder) countResult(tx *db.Tx, j *job, v app.RecipientResult, state a
 		return err
 	}
 	if j.message.hidden {
+		return nil
+	}
+	if j.message.forward != "" { // a stranger wrote it: it says nothing about the mail of the team
+		tx.CountSent(j.message.countKey, 1)
 		return nil
 	}
 	o := reputation.Outcome{Sent: 1}

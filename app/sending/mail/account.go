@@ -23,6 +23,41 @@ const accountText = "Mailer wrote this mail to a person, about an account. Its c
 // Accounts implements Mailer's own mail about accounts.
 type Accounts struct{ service *Service }
 
+// AccountMail is a mail of Mailer's own that is ready to be accepted.
+type AccountMail struct {
+	email  *app.Email
+	sealed []byte // the text; nil: it is in email
+}
+
+// Prepare makes a mail of Mailer's own to a person, from a domain of a team, without storing it. The team can see its
+// subject, but not its text, unless mail is captured. Suppressions of the team do not stop it. Errors: CodeValidation.
+func (a *Accounts) Prepare(teamID, from, to, subject, text string) (*AccountMail, error) {
+	s := a.service
+	if s.Settings.Capture { // nothing is sent: a developer opens its links
+		email, err := s.prepare(&app.Key{TeamID: teamID, Permission: app.FullAccess, Role: app.RoleOwner, Via: SourceAPI}, s.withCompat(&app.EmailInput{From: from, To: []string{to}, Subject: subject, Text: &text}))
+		return &AccountMail{email: email}, err
+	}
+	return a.prepare(teamID, from, to, subject, text)
+}
+
+func (a *Accounts) prepare(teamID, from, to, subject, text string) (*AccountMail, error) {
+	s, shown := a.service, accountText
+	key := &app.Key{TeamID: teamID, Permission: app.FullAccess, Role: app.RoleOwner, Via: SourceAccount}
+	email, err := s.prepare(key, s.withCompat(&app.EmailInput{From: from, To: []string{to}, Subject: subject, Text: &shown}))
+	if err != nil {
+		return nil, err
+	}
+	return &AccountMail{email: email, sealed: s.Sealer.Seal(AccountPurpose, email.ID, []byte(text))}, nil
+}
+
+// Accept accepts a mail inside Write. Errors: those of SendEmail.
+func (a *Accounts) Accept(tx *db.Tx, m *AccountMail) error {
+	if err := a.service.Accept(tx, m.email); err != nil || m.sealed == nil {
+		return err
+	}
+	return tx.InsertAccountText(m.email.ID, m.sealed)
+}
+
 // Send accepts a mail of Mailer's own to a person, from a domain of a team. The team can see its
 // subject, but not its text. Suppressions of the team do not stop it. Errors: those of SendEmail.
 func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text string) error {
@@ -31,19 +66,11 @@ func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text str
 	if err := s.Ready(); err != nil {
 		return err
 	}
-	shown := accountText
-	key := &app.Key{TeamID: teamID, Permission: app.FullAccess, Role: app.RoleOwner, Via: SourceAccount}
-	email, err := s.prepare(key, s.withCompat(&app.EmailInput{From: from, To: []string{to}, Subject: subject, Text: &shown}))
+	m, err := a.prepare(teamID, from, to, subject, text)
 	if err != nil {
 		return err
 	}
-	sealed := s.Sealer.Seal(AccountPurpose, email.ID, []byte(text))
-	err = s.DB.Write(db.Prefetch(ctx, func(r *db.Reader) { s.nameQueries(r, email) }), func(tx *db.Tx) error {
-		if err := s.Accept(tx, email); err != nil {
-			return err
-		}
-		return tx.InsertAccountText(email.ID, sealed)
-	})
+	err = s.DB.Write(db.Prefetch(ctx, func(r *db.Reader) { s.nameQueries(r, m.email) }), func(tx *db.Tx) error { return a.Accept(tx, m) })
 	return s.Explain(ctx, base.Unavailable(err))
 }
 

@@ -29,15 +29,18 @@ type Service struct {
 	// OnSignal stores an event of a contact for automations, inside the Write of what happened; nil: there are none.
 	// Set before use.
 	OnSignal func(tx *db.Tx, signal app.Signal) error
-	events   *webhooks.Service
-	teams    *teams.Service
-	domains  *domains.Service
-	audience *audience.Service
-	inflight inflight
-	recent   recentCache
-	tracker  *tracker
-	renders  renders
-	mails    broadcastMails
+	// OnForward stores the result of a mail that forwards a received one, inside the Write of that result. Set before
+	// use.
+	OnForward func(tx *db.Tx, teamID, destinationID string, result app.LastEvent) error
+	events    *webhooks.Service
+	teams     *teams.Service
+	domains   *domains.Service
+	audience  *audience.Service
+	inflight  inflight
+	recent    recentCache
+	tracker   *tracker
+	renders   renders
+	mails     broadcastMails
 
 	Templates *Templates
 	Blocks    *Blocks

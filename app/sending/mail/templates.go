@@ -187,7 +187,7 @@ func replaceVersion(tx *db.Tx, old, t *app.Template) error {
 }
 
 // DeleteTemplate deletes a template, named by id or alias, and returns its id. Sent mail stays.
-// Errors: CodeNotFound, CodeConflict while a form uses it.
+// Errors: CodeNotFound, CodeConflict while a form or a route uses it.
 func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name string) (id string, err error) {
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		t, err := tx.Template(key.TeamID, name)
@@ -196,6 +196,9 @@ func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name strin
 		}
 		id = t.ID
 		if err := base.CheckNoForm(&tx.Reader, key.TeamID, "template", id); err != nil {
+			return err
+		}
+		if err := base.CheckNoRoute(&tx.Reader, key.TeamID, id); err != nil {
 			return err
 		}
 		return tx.DeleteTemplate(key.TeamID, id)

@@ -63,9 +63,9 @@ func newTracker() *tracker {
 }
 
 // trackingOf returns the current tracking settings of an email's domain; nil: no tracking, also if
-// the base URL is unknown, and for a submitted message that tryTracking found not trackable.
+// the base URL is unknown, for a forwarded email, and for a submitted message that tryTracking found not trackable.
 func (s *Service) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
-	if email.HTML == "" || email.ForOptIn != "" || !d.OpenTracking && !d.ClickTracking {
+	if email.HTML == "" || email.ForOptIn != "" || email.ForwardID != "" || !d.OpenTracking && !d.ClickTracking {
 		return nil
 	}
 	t := tracking.ForDomain(d, s.Settings.BaseURL)

@@ -210,7 +210,22 @@ func (s *Service) applyReport(tx *db.Tx, r *report) error {
 			return fmt.Errorf("settle by report: %w", err)
 		}
 	}
+	if r.subject.ForwardID != "" {
+		return s.noteForward(tx, r, lastEvent)
+	}
 	return s.suppressReported(tx, r)
+}
+
+// noteForward tells what a report says about the destination of a forwarded mail. Such reports suppress nobody: what is
+// refused, or called spam, is what a stranger wrote.
+func (s *Service) noteForward(tx *db.Tx, r *report, result app.LastEvent) error {
+	switch {
+	case r.notRecipient(), r.Kind == feedback.Bounced && r.Bounce != app.BouncePermanent, r.Unauthenticated:
+		return nil
+	case r.Kind == feedback.Delivered, r.Kind == feedback.Bounced, r.Kind == feedback.Complained:
+		return s.mail.OnForward(tx, r.subject.TeamID, r.subject.ForwardID, result)
+	}
+	return nil
 }
 
 // lastEventOf returns the last_event that an event leads to. A prefetch only proves that the relay

@@ -14,6 +14,10 @@ func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 	if r.subject.Hidden {
 		return nil
 	}
+	if r.subject.ForwardID != "" {
+		tx.CountSent(r.countKey(), int64(waited))
+		return nil
+	}
 	o := reputation.Outcome{Sent: int64(waited)}
 	if feedback.Suppresses(r.Report) && !r.notRecipient() {
 		who := app.KeyOf(r.Recipient)
@@ -30,10 +34,15 @@ func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 			o.HardBounced = n
 		}
 	}
-	key := counters.Key{TeamID: r.subject.TeamID, Domain: r.subject.Domain, BroadcastID: r.subject.BroadcastID, Region: r.subject.Relay}
+	key := r.countKey()
 	s.delivery.CountOutcome(tx, key, o)
 	tx.CountSent(key, int64(waited))
 	return nil
+}
+
+// countKey returns the key of the counters of the email.
+func (r *report) countKey() counters.Key {
+	return counters.Key{TeamID: r.subject.TeamID, Domain: r.subject.Domain, BroadcastID: r.subject.BroadcastID, Region: r.subject.Relay}
 }
 
 // notRecipient reports whether the report names an address that is not a recipient of the email.

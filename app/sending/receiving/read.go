@@ -14,7 +14,12 @@ import (
 // List returns a page of the team's received emails, newest first, without content, and whether there are more.
 // Errors: CodeValidation for an unknown cursor.
 func (s *Service) List(ctx context.Context, key *app.Key, page app.Page) (rows []app.Received, more bool, err error) {
-	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Received, bool, error) { return r.ListReceived(key.TeamID, page) })
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) (rows []app.Received, more bool, err error) {
+		if rows, more, err = r.ListReceived(key.TeamID, page); err == nil {
+			err = nameDestinations(r, key.TeamID, rows)
+		}
+		return rows, more, err
+	})
 	return rows, more, base.Cursor(page, err)
 }
 
@@ -27,9 +32,39 @@ func (s *Service) Get(ctx context.Context, key *app.Key, id string) (m app.Recei
 			if err != nil {
 				return m, err
 			}
-			return m, r.ReadReceivedContent(&m)
+			if err := r.ReadReceivedContent(&m); err != nil {
+				return m, err
+			}
+			rows := []app.Received{m}
+			err = nameDestinations(r, key.TeamID, rows)
+			return rows[0], err
 		})
 	return m, base.Lookup("email", err)
+}
+
+// nameDestinations sets the addresses to which routes forward received emails of a team.
+func nameDestinations(r *db.Reader, teamID string, rows []app.Received) error {
+	var names map[string]string
+	for i := range rows {
+		for n := range rows[i].Effects {
+			e := &rows[i].Effects[n]
+			if e.DestinationID == "" {
+				continue
+			}
+			if names == nil {
+				list, err := r.ForwardAddresses(teamID, app.MaxForwardAddresses)
+				if err != nil {
+					return err
+				}
+				names = make(map[string]string, len(list))
+				for _, d := range list {
+					names[d.ID] = d.Address
+				}
+			}
+			e.To = names[e.DestinationID]
+		}
+	}
+	return nil
 }
 
 // Files returns a page of the attachments of a received email, in the order of the message, and whether there are

@@ -15,8 +15,8 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/fair"
 	"mailer/app/kit/membudget"
-	"mailer/app/net/rspamd"
 	"mailer/app/rules/mailauth"
+	"mailer/app/sending/mailroutes"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/webhooks"
 	"mailer/db"
@@ -27,11 +27,12 @@ type Service struct {
 	*base.Base
 	events   *webhooks.Service
 	audience *audience.Service
+	routes   *mailroutes.Service
 
 	// Check authenticates the sender of a message. Set before use.
 	Check func(ctx context.Context, in mailauth.Input) app.ReceivedAuth
 	// AskSpamFilter asks a spam filter; nil: there is none. Set before use.
-	AskSpamFilter func(ctx context.Context, in *rspamd.Input) (*app.ReceivedSpam, error)
+	AskSpamFilter func(ctx context.Context, in *app.SpamQuestion) (*app.ReceivedSpam, error)
 	// OnSignal stores the event of a contact that answered an email, for automations; nil: nothing. Set before use.
 	OnSignal func(tx *db.Tx, signal app.Signal) error
 	// DiskFree returns the free bytes of the disk of the database, and its size. Set before use.
@@ -64,9 +65,9 @@ const (
 )
 
 // New makes the service. limit is the memory limit of the process in bytes; 0: none.
-func New(b *base.Base, events *webhooks.Service, audience *audience.Service, limit int64) *Service {
+func New(b *base.Base, events *webhooks.Service, audience *audience.Service, routes *mailroutes.Service, limit int64) *Service {
 	memory := fair.New(fair.Config[string]{Capacity: membudget.Scale(limit, memoryBytes)})
-	return &Service{memory: memory, Base: b, events: events, audience: audience, DailyBytes: DefaultDailyBytes, DailyEmails: DefaultDailyEmails}
+	return &Service{memory: memory, Base: b, events: events, audience: audience, routes: routes, DailyBytes: DefaultDailyBytes, DailyEmails: DefaultDailyEmails}
 }
 
 // Delivery is a message as a peer transferred it.

@@ -15,7 +15,6 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
-	"mailer/app/net/rspamd"
 	"mailer/app/rules/inbound"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
@@ -29,8 +28,8 @@ const duplicateWithin = 24 * time.Hour
 // smallMessage is the size up to which a message is stored in one Write with its row.
 const smallMessage = 64 << 10
 
-// Take stores a message for each team among its recipients and announces it. It returns nil once all of that is on
-// disk. A team that has the same message of the last day already does not get it again, so a peer that got no answer
+// Take stores a message for each team among its recipients and announces it, unless routes of the team say otherwise. It
+// returns nil once all of that is on disk. A team that has the same message of the last day already does not get it again, so a peer that got no answer
 // can transfer it again. Take waits until ctx ends for memory, of which all messages together have a bound. Errors:
 // ErrFull, ErrTooLarge, those of the store and of ctx; some of the teams may have the message then.
 func (s *Service) Take(ctx context.Context, in Delivery) error {
@@ -88,6 +87,10 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 	if dup, err := db.Get(ctx, s.DB, seen); err != nil || dup {
 		return base.Unavailable(err)
 	}
+	plan, err := s.routes.Plan(ctx, e, m, content)
+	if err != nil || !plan.Store {
+		return err // dropped
+	}
 	sender, hash := s.sender(e)
 	candidates := s.candidates(e.Recipients, m)
 	small := in.Size <= smallMessage
@@ -96,7 +99,7 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 			return err
 		}
 	}
-	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if dup, err := seen(&tx.Reader); err != nil || dup {
 			return err // another connection stored it meanwhile: the pieces are left for the sweep
 		}
@@ -113,10 +116,13 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		if err != nil {
 			return err
 		}
+		if err := s.routes.Apply(tx, plan, e); err != nil {
+			return err
+		}
 		if err := tx.InsertReceived(e, digest); err != nil {
 			return err
 		}
-		return s.announce(tx, e, broadcastID)
+		return s.announce(tx, e, plan.Announce, broadcastID)
 	})
 	if errors.Is(err, ErrFull) {
 		return err
@@ -131,7 +137,7 @@ func (s *Service) askSpamFilter(ctx context.Context, in *Delivery, raw []byte) *
 	if s.AskSpamFilter == nil {
 		return nil
 	}
-	question := &rspamd.Input{Raw: raw, RemoteIP: in.RemoteIP.String(), Helo: in.Helo, MailFrom: in.MailFrom}
+	question := &app.SpamQuestion{Raw: raw, RemoteIP: in.RemoteIP.String(), Helo: in.Helo, MailFrom: in.MailFrom}
 	for _, t := range in.To {
 		question.Recipients = append(question.Recipients, t.Address)
 	}
@@ -151,12 +157,17 @@ type replyPayload struct {
 	TemplateID  string `json:"template_id,omitzero"`
 }
 
-// announce stores the webhook events of a received email. email.replied is sent only if a recipient of one of the
-// team's emails answered it in person.
-func (s *Service) announce(tx *db.Tx, e *app.Received, broadcastID string) error {
+// announce stores the webhook events of a received email: email.received if wanted, and email.replied if a recipient of
+// one of the team's emails answered it in person.
+func (s *Service) announce(tx *db.Tx, e *app.Received, wanted bool, broadcastID string) error {
 	data := func() (any, error) { return webhook.ReceivedDataOf(e), nil }
-	if err := s.events.Announce(tx, e.TeamID, webhook.EmailReceived, data); err != nil || !e.Proven || e.AutoSubmitted != app.AutoNone {
-		return err
+	if wanted {
+		if err := s.events.Announce(tx, e.TeamID, webhook.EmailReceived, data); err != nil {
+			return err
+		}
+	}
+	if !e.Proven || e.AutoSubmitted != app.AutoNone {
+		return nil
 	}
 	if err := s.events.Announce(tx, e.TeamID, webhook.EmailReplied, data); err != nil || e.ContactID == "" || s.OnSignal == nil {
 		return err

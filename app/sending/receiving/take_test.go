@@ -11,7 +11,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
-	"mailer/app/net/rspamd"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/mail"
@@ -193,7 +192,7 @@ func TestMessageAboveMemoryIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.Config.Memory = 100 << 20
-	small := receiving.New(f.Services.Base, f.Services.Webhooks, f.Services.Audience, f.Config.Memory)
+	small := receiving.New(f.Services.Base, f.Services.Webhooks, f.Services.Audience, f.Services.MailRoutes, f.Config.Memory)
 	small.Check, small.DiskFree = f.service.Check, f.service.DiskFree
 	f.service = small
 	testserver.Must(t, f.deliver(text, "a@one.test"))
@@ -252,8 +251,8 @@ func TestSpamFilter(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var failed error
-	var asked *rspamd.Input
-	f.service.AskSpamFilter = func(_ context.Context, in *rspamd.Input) (*app.ReceivedSpam, error) {
+	var asked *app.SpamQuestion
+	f.service.AskSpamFilter = func(_ context.Context, in *app.SpamQuestion) (*app.ReceivedSpam, error) {
 		asked = in
 		return &app.ReceivedSpam{Score: 7.5, Reasons: []string{"A"}, IsSpam: true}, failed
 	}

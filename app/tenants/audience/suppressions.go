@@ -271,9 +271,10 @@ func (s *Service) SuppressForEmail(tx *db.Tx, teamID, emailID string, address ap
 	return s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
 }
 
-// SuppressRefused is SuppressForEmail for a recipient that the relay refused, if IsHardBounce.
+// SuppressRefused is SuppressForEmail for a recipient that the relay refused, if IsHardBounce. A destination that refuses
+// forwarded mail is not suppressed: it is paused after some refusals, and other mail of the team still reaches it.
 func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) error {
-	if !IsHardBounce(v) {
+	if u.ForwardID != "" || !IsHardBounce(v) {
 		return nil
 	}
 	if u.Hidden {
