@@ -214,6 +214,7 @@ CREATE TABLE domains (
   receiving   INTEGER CHECK (receiving IN (0, 1)), -- 1: the team wants mail for the domain; NULL: not
   receives_at INTEGER,        -- when a check last found all that receiving needs; NULL: never
   receives    INTEGER CHECK (receives IN (0, 1)), -- 1: the last check found it; NULL: not
+  report_sources TEXT,        -- JSON: addresses that the team named as sending for it or not; NULL: none
   UNIQUE (team_id, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX domains_team ON domains (team_id, id);
@@ -1553,3 +1554,82 @@ CREATE TABLE route_effects (
 CREATE INDEX route_effects_age ON route_effects (created_at);
 CREATE INDEX route_effects_work ON route_effects (created_at, team_id, effect) WHERE work IS NOT NULL;
 CREATE INDEX route_effects_route ON route_effects (team_id, route_id, created_at) WHERE route_id IS NOT NULL;
+
+-- Reports of receivers of mail about a domain of a team: DMARC aggregate reports and TLS reports. Rows of a domain that
+-- is deleted go in chunks after it.
+CREATE TABLE mail_reports (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  domain_id  TEXT NOT NULL,
+  kind       TEXT NOT NULL CHECK (kind IN ('dmarc', 'tls')),
+  origin     TEXT NOT NULL CHECK (origin IN ('mail', 'upload')),
+  counted    INTEGER NOT NULL CHECK (counted IN (0, 1)), -- 1: it is in the sums
+  why        TEXT,             -- why it is not counted; NULL: it is
+  reporter   TEXT NOT NULL,    -- organizational domain of its address, or its name
+  name       TEXT NOT NULL,    -- of the reporter, as the report has it
+  report_id  TEXT NOT NULL,    -- as the report has it, or a hash of its content
+  day        TEXT NOT NULL,    -- of begin_at in UTC, YYYY-MM-DD
+  begin_at   INTEGER NOT NULL,
+  end_at     INTEGER NOT NULL,
+  policy     TEXT NOT NULL,    -- DMARC policy that the reporter found; empty: unknown
+  messages   INTEGER NOT NULL, -- of TLS: sessions
+  passed     INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  UNIQUE (team_id, domain_id, kind, reporter, report_id, counted)
+) STRICT;
+CREATE INDEX mail_reports_team ON mail_reports (team_id, id);
+CREATE INDEX mail_reports_domain ON mail_reports (team_id, domain_id, id);
+CREATE INDEX mail_reports_day ON mail_reports (team_id, domain_id, counted, day);
+CREATE INDEX mail_reports_age ON mail_reports (day);
+
+-- Sums of the counted reports by day and reporter.
+CREATE TABLE mail_report_days (
+  team_id     TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  domain_id   TEXT NOT NULL,
+  kind        TEXT NOT NULL,
+  day         TEXT NOT NULL,
+  reporter    TEXT NOT NULL,
+  policy      TEXT NOT NULL,
+  messages    INTEGER NOT NULL, -- of TLS: sessions
+  passed      INTEGER NOT NULL,
+  quarantined INTEGER NOT NULL,
+  rejected    INTEGER NOT NULL,
+  uploaded    INTEGER NOT NULL, -- messages that are in uploaded reports
+  PRIMARY KEY (team_id, domain_id, kind, day, reporter, policy)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mail_report_days_age ON mail_report_days (day);
+
+-- Sums of the counted reports by day and source.
+CREATE TABLE mail_report_sources (
+  team_id     TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  domain_id   TEXT NOT NULL,
+  kind        TEXT NOT NULL,
+  day         TEXT NOT NULL,
+  source      TEXT NOT NULL,    -- IP address, or other; of TLS: what failed
+  policy      TEXT NOT NULL,
+  messages    INTEGER NOT NULL,
+  passed      INTEGER NOT NULL,
+  spf         INTEGER NOT NULL, -- messages that passed SPF for an aligned domain
+  dkim        INTEGER NOT NULL,
+  quarantined INTEGER NOT NULL,
+  rejected    INTEGER NOT NULL,
+  PRIMARY KEY (team_id, domain_id, kind, day, source, policy)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mail_report_sources_age ON mail_report_sources (day);
+
+-- When the team was last warned about a domain.
+CREATE TABLE mail_report_warnings (
+  team_id   TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  domain_id TEXT NOT NULL,
+  warning   TEXT NOT NULL,
+  warned_at INTEGER NOT NULL,
+  PRIMARY KEY (team_id, domain_id, warning)
+) STRICT, WITHOUT ROWID;
+
+-- Reverse names of addresses in reports.
+CREATE TABLE reverse_names (
+  address    TEXT NOT NULL PRIMARY KEY,
+  name       TEXT,             -- NULL: none
+  checked_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reverse_names_age ON reverse_names (checked_at);

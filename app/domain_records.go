@@ -18,6 +18,8 @@ const (
 	RecordTracking = "Tracking"
 	// RecordReceiving is the MX of the domain itself.
 	RecordReceiving = "Receiving"
+	// RecordTLSReports asks for reports about TLS (RFC 8460 3).
+	RecordTLSReports = "TLSRPT"
 )
 
 // feedbackPriority is the priority of a return path's MX record.
@@ -64,14 +66,26 @@ func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRec
 		records = append(records, DNSRecord{Record: RecordSPF, Name: d.ReturnPathName(), Type: string(DNSMX),
 			Value: needs.Feedback, Priority: feedbackPriority})
 	}
-	records = append(records, DNSRecord{Record: RecordDMARC, Name: DmarcName(d.Name), Type: string(DNSText), Value: "v=DMARC1; p=none;"})
+	records = append(records, DNSRecord{Record: RecordDMARC, Name: DmarcName(d.Name), Type: string(DNSText), Value: needs.dmarcValue()})
 	if name := d.TrackingName(); name != "" && trackingTarget != "" {
 		records = append(records, DNSRecord{Record: RecordTracking, Name: name, Type: string(DNSCNAME), Value: trackingTarget})
 	}
 	if d.Receiving && needs.Receiver != "" {
+		if needs.TLSReports != "" {
+			records = append(records, DNSRecord{Record: RecordTLSReports, Name: "_smtp._tls." + d.Name, Type: string(DNSText), Value: "v=TLSRPTv1; rua=mailto:" + needs.TLSReports})
+		}
 		records = append(records, DNSRecord{Record: RecordReceiving, Name: d.Name, Type: string(DNSMX), Value: needs.Receiver, Priority: receivingPriority})
 	}
 	return records
+}
+
+// dmarcValue returns a DMARC record that changes nothing for receivers, and asks for reports if this server takes them.
+func (n RelayNeeds) dmarcValue() string {
+	const policy = "v=DMARC1; p=none;"
+	if n.Reports == "" {
+		return policy
+	}
+	return policy + " rua=mailto:" + n.Reports + ";"
 }
 
 // spfValue returns the whole SPF record for a return path from which nobody else sends.
@@ -124,6 +138,7 @@ func (d *Domain) fillLive(r *DNSRecord) {
 	for _, c := range d.Checks {
 		if c.Record == r.Record && c.Name == r.Name && c.Type == r.Type {
 			r.Live, r.Detail, r.InheritedFrom, r.Policy = c.Live, c.Detail, c.InheritedFrom, c.Policy
+			r.Value = cmp.Or(c.Proposed, r.Value)
 			break
 		}
 	}

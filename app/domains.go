@@ -127,6 +127,7 @@ type RecordCheck struct {
 	Detail        string `json:"detail,omitzero"` // what was found instead, and what to change
 	InheritedFrom string `json:"inherited_from,omitzero"`
 	Policy        string `json:"policy,omitzero"`
+	Proposed      string `json:"proposed,omitzero"` // value to publish in place of a record that exists; empty: that of WantedRecords
 
 	// Of the SPF record of a return path: the mechanism that made it valid, or AnySPF, and the
 	// mechanisms of the region's relays that it has and that it lacks.
@@ -153,6 +154,9 @@ func (d *Domain) checkOf(record, name string) RecordCheck {
 	return RecordCheck{}
 }
 
+// DMARCPolicy returns the DMARC policy of the domain that the last check found; empty: it found none.
+func (d *Domain) DMARCPolicy() string { return d.checkOf(RecordDMARC, DmarcName(d.Name)).Policy }
+
 // StrictDMARC returns the DMARC policy of the domain if receivers don't accept mail that fails it:
 // quarantine or reject. Otherwise, and if no check found the policy, it returns "".
 func (d *Domain) StrictDMARC() string {
@@ -164,7 +168,7 @@ func (d *Domain) StrictDMARC() string {
 
 // DNSRecord is a record that the owner of a domain publishes.
 type DNSRecord struct {
-	Record        string       `json:"record" enum:"DKIM,SPF,DMARC,Tracking,Receiving"`
+	Record        string       `json:"record" enum:"DKIM,SPF,DMARC,Tracking,Receiving,TLSRPT"`
 	Name          string       `json:"name" doc:"Fully qualified, without a final dot"`
 	Type          string       `json:"type" enum:"TXT,MX,CNAME"`
 	TTL           string       `json:"ttl"`
@@ -189,6 +193,9 @@ type RelayNeeds struct {
 	Unsigned []string `json:",omitzero"`
 	// Receiver is the host of this server that receives mail, whatever the relay is; empty: none.
 	Receiver string `json:"-"`
+	// Reports and TLSReports are the addresses for reports about the domain; empty: this server takes none.
+	Reports    string `json:"-"`
+	TLSReports string `json:"-"`
 }
 
 // Key returns the key pair in a state; nil: none.

@@ -70,8 +70,8 @@ var uncachedTables = strings.Fields(`account_texts aged attachment_pieces attach
 	automation_counts automation_entries automation_listeners automation_members automation_run_steps automation_runs automation_signals automation_teams automation_versions automations blocks broadcast_blocks broadcast_clicks broadcast_contents
 	broadcast_languages broadcast_links broadcast_recipients broadcasts captures certificate_states certificates choice_news confirmations consents contents custom_events deliveries
 	devices dns_credentials dns_published doubts emails events feedback feeds former_addresses forward_addresses former_envelopes forms idempotency image_pieces images import_errors
-	import_pieces imports invitation_mails invitations issues leftovers logos mail_counts mail_routes members memberships nodes opt_ins pages_hosts passkeys properties provider_ids
-	raw_pieces received_contents received_days received_emails received_pieces recipients recovery_codes refusals route_effects
+	import_pieces imports invitation_mails invitations issues leftovers logos mail_counts mail_report_days mail_report_sources mail_report_warnings mail_reports mail_routes members memberships nodes opt_ins pages_hosts passkeys properties provider_ids
+	raw_pieces received_contents received_days received_emails received_pieces recipients recovery_codes refusals reverse_names route_effects
 	relay_states relay_troubles relay_usage request_logs schema_versions segments sessions sign_in_codes state team_backlogs team_days
 	template_blocks template_versions templates too_young totp units used_proofs users versions webhook_attempts webhook_event_counts webhook_events webhook_terms`)
 
@@ -79,7 +79,8 @@ var uncachedTables = strings.Fields(`account_texts aged attachment_pieces attach
 var unnoted = map[string]string{
 	"raiseActivity": "contacts: when they opened or clicked", "raiseSent": "contacts: when they were sent to",
 	"CountContacts": "teams: a number that is read where it is needed", "storeListed": "teams: as CountContacts", "addImageBytes": "teams: as CountContacts",
-	"TouchKey": "keys: the last use", "SetPeriodNotified": "team_plans: which notice was sent",
+	"SetNamedSources": "domains: a column that is read where it is needed",
+	"TouchKey":        "keys: the last use", "SetPeriodNotified": "team_plans: which notice was sent",
 	"BeginWaiting": "webhooks: where the waiting events begin", "skip": "webhooks: as BeginWaiting",
 	"SetFailing": "webhooks: since when it fails", "ClearFailing": "webhooks: as SetFailing",
 	"Unmove": "settings, without a server", "mark": "settings, without a server", "makeSchema": "a new database",

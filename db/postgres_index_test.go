@@ -38,6 +38,17 @@ var maxColumnBytes = map[string]int{
 	"automation_signals.name":      app.MaxEventName * utf8.UTFMax,
 	"custom_events.name":           app.MaxEventName * utf8.UTFMax,
 	"received_days.day":            10, // a date
+	"mail_reports.day":             10,
+	"mail_reports.reporter":        255,
+	"mail_reports.report_id":       255,
+	"mail_report_days.day":         10,
+	"mail_report_days.reporter":    255,
+	"mail_report_days.policy":      keywordLength,
+	"mail_report_sources.day":      10,
+	"mail_report_sources.source":   255,
+	"mail_report_sources.policy":   keywordLength,
+	"mail_report_warnings.warning": keywordLength,
+	"reverse_names.address":        45, // of IPv6
 	"received_emails.answers":      idLength,
 	"received_emails.digest":       32,
 	"received_emails.from_email":   mailbox.MaxLength,

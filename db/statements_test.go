@@ -431,7 +431,8 @@ var (
 // maySort are statements that may sort: they group rows.
 var maySort = map[string]bool{"QueuedGroups": true, "QueuedDomains": true, "movedTables": true, "WorstOfRegion": true, "OpenDoubts": true,
 	"MembersBetween": true, "FormerBetween": true, "FormerChoices": true, "SuppressedChoices": true, "MailedBetween": true, // one page of an export
-	"DueRanges": true, // the due confirmations of a form, for each minute in which it may send
+	"ReportSources": true, // sources of a domain's reports, of which a day has at most 200
+	"DueRanges":     true, // the due confirmations of a form, for each minute in which it may send
 }
 
 // planProblems returns the problems of a statement's query plan.

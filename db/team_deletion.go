@@ -118,6 +118,13 @@ var teamPurges = []teamPurge{
 	{"mail_routes", rows(`DELETE FROM mail_routes WHERE team_id = ?1 AND id IN (SELECT id FROM mail_routes WHERE team_id = ?1 LIMIT ?2)`)},
 	{"forward_addresses", rows(`DELETE FROM forward_addresses WHERE team_id = ?1 AND id IN (SELECT id FROM forward_addresses WHERE team_id = ?1 LIMIT ?2)`)},
 	{"route_effects", rows(`DELETE FROM route_effects WHERE team_id = ?1 AND effect IN (SELECT effect FROM route_effects WHERE team_id = ?1 LIMIT ?2)`)},
+	{"mail_reports", rows(`DELETE FROM mail_reports WHERE team_id = ?1 AND id IN (SELECT id FROM mail_reports WHERE team_id = ?1 LIMIT ?2)`)},
+	{"mail_report_days", rows(`DELETE FROM mail_report_days WHERE team_id = ?1 AND (domain_id, kind, day, reporter, policy) IN
+		(SELECT domain_id, kind, day, reporter, policy FROM mail_report_days WHERE team_id = ?1 LIMIT ?2)`)},
+	{"mail_report_sources", rows(`DELETE FROM mail_report_sources WHERE team_id = ?1 AND (domain_id, kind, day, source, policy) IN
+		(SELECT domain_id, kind, day, source, policy FROM mail_report_sources WHERE team_id = ?1 LIMIT ?2)`)},
+	{"mail_report_warnings", rows(`DELETE FROM mail_report_warnings WHERE team_id = ?1 AND (domain_id, warning) IN
+		(SELECT domain_id, warning FROM mail_report_warnings WHERE team_id = ?1 LIMIT ?2)`)},
 	{"imports", (*Tx).purgeImportsOf},
 	{"webhooks", purgeKind(purgedWebhooks)},
 	{"automation_listeners", rows(`DELETE FROM automation_listeners WHERE team_id = ?1 AND (name, automation_id, version, starts) IN

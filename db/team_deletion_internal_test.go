@@ -20,7 +20,7 @@ var goesWith = map[string]string{
 
 // ofNoTeam are tables without rows of a team.
 var ofNoTeam = []string{"teams", "settings", "schema_versions", "feedback", "relays", "regions", "relay_pauses", "relay_states", "certificates", "certificate_states", "relay_usage", "audit_logs",
-	"users", "sessions", "devices", "sign_in_codes", "totp", "recovery_codes", "passkeys", "used_proofs"} // a person may be in other teams
+	"users", "sessions", "devices", "sign_in_codes", "totp", "recovery_codes", "passkeys", "used_proofs", "reverse_names"} // a person may be in other teams
 
 func TestTeamDeletionCoversEveryTable(t *testing.T) {
 	pool := memoryDB(t, schemaText(t))

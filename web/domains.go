@@ -156,7 +156,7 @@ type domainRoutes struct{ service *domains.Service }
 func (r domainRoutes) Add(h *rest.Handler) {
 	add := rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
-		Summary: "Add a domain to send from. The answer lists the DNS records to publish; verify the domain after that", Tags: domainTags,
+		Summary: "Add a domain to send from. The answer has the DNS records to publish; then verify it", Tags: domainTags,
 		Errors: []int{http.StatusConflict},
 	}, r.addDomain)
 	r.documentRegions(h, add)
@@ -172,7 +172,7 @@ func (r domainRoutes) Add(h *rest.Handler) {
 	}, r.getDomain)
 	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "update-domain", Method: http.MethodPatch, Path: "/domains/{id}",
-		Summary: "Change open and click tracking of a domain, and whether it receives mail", Tags: domainTags,
+		Summary: "Change the tracking of a domain, and whether it receives mail", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateDomain)
 	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{

@@ -254,6 +254,7 @@ var bases = map[string]string{
 	"PATCH /contacts/{id}/topics":                `[{"id":"{/topics}","subscription":"opt_in"}]`,
 	"POST /webhooks/{id}/signing-secret/rotate":  ``,
 	"POST /webhooks/{id}/replay":                 `{"failed":true}`,
+	"PATCH /domains/{id}/reports":                `{"own_sources":["192.0.2.1"]}`,
 	"POST /domains/{id}/publish":                 `{"provider":"cloudflare","token":"x"}`,
 	"POST /segments/preview#topic_id":            `{"filter":{"match":"all"}}`,
 }

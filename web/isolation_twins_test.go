@@ -5,9 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"mailer/app"
+	"mailer/app/kit/clock"
 	"mailer/app/server"
+	"mailer/app/tenants/reports"
 	"mailer/db"
 )
 
@@ -79,6 +82,7 @@ func (m *isolation) fill(of twinTeam) {
 		body, header := form(m.t, field{"file", aPicture(m.t, 9, 9+i)}, field{"alt", of.name})
 		post("/images", body, header)
 	}
+	m.fillReports(of, domain.ID)
 	m.fillSignUp(of, segment, topic, post)
 	m.fillAutomations(of, post)
 	patch("/topics/"+topic, `{"archive":"public"}`)
@@ -90,6 +94,20 @@ func (m *isolation) fill(of twinTeam) {
 	m.eventually(of.full, "/contacts/imports/"+imported, `"completed"`)
 	event := m.find(of, "/webhooks/{id}/events")[0].row["id"].(string)
 	m.eventually(of.full, "/webhooks/"+hook+"/events/"+event+"/attempts", `"thanks`)
+}
+
+// fillReports makes a team reports about its domain.
+func (m *isolation) fillReports(of twinTeam, domainID string) {
+	m.t.Helper()
+	begin := clock.Now().Add(-24 * time.Hour).Unix()
+	var done reports.Imported
+	for i := range 3 {
+		xml := fmt.Sprintf(`<feedback><report_metadata><org_name>%s</org_name><email>a@%[1]s.example</email><report_id>%[1]s-%d</report_id><date_range><begin>%d</begin><end>%d</end></date_range></report_metadata><policy_published><domain>%[1]s.example</domain><p>none</p></policy_published></feedback>`,
+			of.name, i, begin, begin+3600)
+		if err := m.server.Reports.Import(m.t.Context(), of.team.ID, domainID, of.name, strings.NewReader(xml), &done); err != nil || done.Imported != i+1 {
+			m.t.Fatalf("%+v, %v", done, err)
+		}
+	}
 }
 
 // fillSignUp makes a team forms, opt-ins and consents.

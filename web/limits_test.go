@@ -32,6 +32,8 @@ import (
 // and the keyword; * matches everything.
 var documentedLimits = map[string]int{
 	"* design maxLength":                         base.MaxDesign,
+	"domains own_sources maxItems":               app.MaxNamedSources,
+	"domains other_sources maxItems":             app.MaxNamedSources,
 	"queue ids maxItems":                         queue.MaxIDs,
 	"* allowed_ips maxItems":                     teams.MaxAllowedIPs,
 	"* limit maximum":                            app.MaxLimit,

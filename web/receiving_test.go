@@ -112,6 +112,36 @@ func TestReceivedEmail(t *testing.T) {
 	}
 }
 
+// TestReceivedPreview: the frame shows inline images, remote ones only on demand, no scripts, and only to the team.
+func TestReceivedPreview(t *testing.T) {
+	t.Parallel()
+	r := newTestAPI(t, captured())
+	id := r.receive(r.team.ID, "in@acme.test", strings.Replace(aReply, "<p>Hi ", `<script>alert(1)</script><p>Hi <img src="https://peer.test/p.png"> `, 1))
+	path := "/emails/receiving/" + id + "/preview"
+	for body, images := range map[string]string{"": "data:;", `{"images":true}`: "data: https: http:;"} {
+		p := decoded[struct {
+			Object string
+			URL    string
+			Remote int `json:"remote_images"`
+		}](t, r.as(r.full, "POST", path, body))
+		if p.Object != "received_preview" || p.Remote != 1 {
+			t.Errorf("%+v", p)
+		}
+		q := httptest.NewRequest("GET", p.URL, nil)
+		q.Header.Set("Sec-Fetch-Dest", "iframe")
+		w := httptest.NewRecorder()
+		r.handler.ServeHTTP(w, q)
+		policy := w.Header().Get("Content-Security-Policy")
+		if w.Code != 200 || !strings.Contains(w.Body.String(), `<img src="data:image/png;base64,iVBORw==">`) || !strings.HasPrefix(policy, "sandbox; default-src 'none'; img-src "+images) {
+			t.Errorf("%d %s, %s", w.Code, w.Body, policy)
+		}
+	}
+	_, theirs := r.newTeam("Other")
+	wantError(t, r.as(theirs, "POST", path, ""), 404, app.CodeNotFound)
+	wantStatus(t, r.as(r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess}), "POST", path, ""), 403)
+	wantStatus(t, r.as(r.role(r.team.ID, app.RoleMember), "POST", path, ""), 200)
+}
+
 func TestReceivedDownloads(t *testing.T) {
 	t.Parallel()
 	cfg := captured()

@@ -21,6 +21,7 @@ import (
 
 // managed need the role admin or owner.
 var managed = []string{
+	"POST /domains/{id}/reports", "PATCH /domains/{id}/reports",
 	"POST /domains", "PATCH /domains/{id}", "DELETE /domains/{id}", "POST /domains/{id}/verify", "POST /domains/{id}/dkim/rotate",
 	"POST /topics/{id}/archive", "DELETE /topics/{id}/archive/{issue}",
 	"POST /routes", "PATCH /routes/{id}", "DELETE /routes/{id}",

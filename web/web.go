@@ -29,6 +29,7 @@ import (
 	"mailer/web/operator"
 	"mailer/web/pages"
 	"mailer/web/receiving"
+	"mailer/web/reports"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
 )
@@ -114,12 +115,13 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		emails.ActionRoutes{Attempts: s.Search, Retry: s.Queue, Resends: s.Resends, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.PreviewRoutes{Service: s.EmailPreviews, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Mail, BaseURL: h.BaseURL()},
-		receiving.Routes{Service: s.Receiving, FilesBase: filesBase(s)},
+		receiving.Routes{Service: s.Receiving, FilesBase: filesBase(s), EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		mailroutes.Routes{Service: s.MailRoutes},
 		emails.MetricsRoutes{Service: s.Stats},
 		logRoutes{s.RequestLog},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
+		reports.Routes{Service: s.Reports, Dir: cfg.Spool},
 		audience.TopicRoutes{Service: s.Topics},
 		audience.PropertyRoutes{Service: s.Properties},
 		audience.ContactTopicRoutes{Service: s.Audience},

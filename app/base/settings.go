@@ -45,6 +45,9 @@ type Settings struct {
 	rules  *atomic.Pointer[Rules]  // in force, where they differ from the flags; nil: they don't
 }
 
+// ReportHost is the host of the addresses for reports about domains; empty: this server receives none.
+func (s *Settings) ReportHost() string { return app.BounceMX(s.BounceHost) }
+
 // Rules are the settings for accepting and keeping mail that can change while a server runs.
 type Rules struct {
 	Enforce bool          `json:"enforce,omitzero"`

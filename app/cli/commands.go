@@ -85,6 +85,7 @@ func (c *Store) Commands() []*cobra.Command {
 		c.teams(),
 		c.users(),
 		c.domains(),
+		c.reports(),
 		c.suppressions(),
 		c.pages(),
 		c.forms(),

@@ -2,6 +2,7 @@
 import { html, useState } from './lib/core.js';
 import { t } from './i18n.js';
 import { relays } from './counts.js';
+import { detailOf, diverts } from './domain-receiving.js';
 import { number } from './format.js';
 import { Button, Code, Copy, Icon, Notice, Section, Seg, Status } from './ui/base.js';
 
@@ -40,10 +41,26 @@ function stateOf(r) {
 	return stands(r) ? ['verified', t('domain.before')] : ['not_started', t('domain.unknown')];
 }
 
+/** The name of a record for readers. @param {any} r */
+function kindOf(r) {
+	if (r.record === 'SPF' && r.type === 'MX') return 'MX';
+	return `${r.record === 'Tracking' ? t('domains.tracking') : r.record === 'Receiving' ? t('domain.receiving.title') : r.record}, ${r.type}`;
+}
+
+/** What a record is for. @param {any} r */
+function useOf(r) {
+	if (r.dkim_key === 'next' || r.dkim_key === 'retired') return t(`domain.keys.${r.dkim_key}`);
+	if (r.record === 'Receiving') return t('domain.receiving.record');
+	return t(r.required ? 'domain.needed' : r.record === 'Tracking' ? 'domain.optional' : 'domain.recommended');
+}
+
+/** What is lost without a record: the key of its text. @param {any} r */
+const lossOf = (r) => `domain.without.${r.dkim_key === 'next' || r.dkim_key === 'retired' ? r.dkim_key : r.record === 'SPF' && r.type === 'MX' ? 'MX' : r.record}`;
+
 /** The found values of a record, unless the page's head shows them. @param {{of: any, said: any}} props */
 function Found({ of: r, said }) {
 	if (r.live === 'found') return html`<span class="muted">${r.inherited_from ? t('domain.inherited', { name: r.inherited_from }) : r.policy ? t('domain.policy', { policy: r.policy }) : t('domain.same')}</span>${r.detail && html`<p class="t12">${r.detail}</p>`}`;
-	return html`<span class="muted">${t(r.live === 'missing' ? 'domain.nothing' : r.live === 'mismatch' ? 'domain.other' : 'domain.unasked')}</span>${r.detail ? r.detail !== said && r.live !== 'unknown' && html`<p class="t12 break">${r.detail}</p>` : r.live === 'missing' && html`<p class="t12">${t(`domain.without.${r.dkim_key === 'next' || r.dkim_key === 'retired' ? r.dkim_key : r.type === 'MX' ? 'MX' : r.record}`)}</p>`}`;
+	return html`<span class="muted">${t(r.live === 'missing' ? 'domain.nothing' : r.live === 'mismatch' ? 'domain.other' : 'domain.unasked')}</span>${r.detail ? r.detail !== said && r.live !== 'unknown' && html`<p class="t12 break">${detailOf(r)}</p>` : r.live === 'missing' && html`<p class="t12">${t(lossOf(r))}</p>`}`;
 }
 
 /** The table of records. said is the text of the head. @param {{of: any, said?: any}} props */
@@ -53,12 +70,12 @@ export function Records({ of: d, said }) {
 	const zone = zoneOf(d.name);
 	const acts = html`<div class="row row--wrap"><span class="muted t12 hide-s">${t('domain.hosts')}</span><${Seg} label=${t('domain.hosts')} value=${hosts} onChange=${setHosts} options=${[['whole', t('domain.whole')], ['within', t('domain.within', { zone })]]} /><${Button} icon="code" aria-expanded=${String(file)} onClick=${() => showFile(!file)}>${t('domain.zone')}<//></div>`;
 	return html`<${Section} title=${t('domain.records')} acts=${acts}>
-	${file && html`<div class="stack"><${Code} name=${t('domain.zoneFor', { zone })} code=${zoneFile(d.records)} /></div>`}
+	${file && html`<div class="stack"><${Code} name=${t('domain.zoneFor', { zone })} code=${zoneFile(d.records.filter((r) => !diverts(r)))} /></div>`}
 	<table class="table table--top table--records table--fixed stack-s"><thead><tr><th class="w-state" scope="col">${t('domain.state')}</th><th class="w-rectype" scope="col">${t('domain.record')}</th><th scope="col">${t('domain.host')}</th><th scope="col">${t('domain.expected')}</th><th scope="col">${t('domain.foundNow')}</th></tr></thead><tbody>${d.records.map((r) => {
 		const [kind, word] = stateOf(r);
 		const host = hosts === 'whole' ? r.name : within(r.name, zone);
-		return html`<tr key=${`${r.type} ${r.name}`}><td data-label=${t('domain.state')}><${Status} of=${kind} word=${word} /></td>
-		<td data-label=${t('domain.record')}><span class="medium">${r.record === 'SPF' && r.type === 'MX' ? 'MX' : `${r.record === 'Tracking' ? t('domains.tracking') : r.record}, ${r.type}`}</span><br /><span class="muted t12">${t(r.dkim_key === 'next' || r.dkim_key === 'retired' ? `domain.keys.${r.dkim_key}` : r.required ? 'domain.needed' : r.record === 'Tracking' ? 'domain.optional' : 'domain.recommended')}</span></td>
+		return html`<tr key=${`${r.record} ${r.type} ${r.name}`}><td data-label=${t('domain.state')}><${Status} of=${kind} word=${word} /></td>
+		<td data-label=${t('domain.record')}><span class="medium">${kindOf(r)}</span><br /><span class="muted t12">${useOf(r)}</span></td>
 		<td data-label=${t('domain.host')}><${Copy} text=${host} show=${broken(host)} shown /></td>
 		<td data-label=${t('domain.expected')}>${r.type === 'MX' && html`<span class="muted t12">${t('domain.priority')} </span><${Copy} text=${String(r.priority ?? 10)} shown /><br />`}<${Copy} text=${r.value} show=${r.type === 'TXT' ? short(r.value) : broken(r.value)} shown /></td>
 		<td data-label=${t('domain.foundShort')}><${Found} of=${r} said=${said} /></td></tr>`;

@@ -8,6 +8,7 @@ import { Bones, Button, Failed, Head, Tabs, Time, Verdict } from './ui/base.js';
 import { attempt, confirm, dialog, Menu, toast } from './ui/float.js';
 import { PublishRecords, RememberedToken } from './domain-publish.js';
 import { Records, Readiness } from './domain-records.js';
+import { Receiving } from './domain-receiving.js';
 import { Tracking } from './domain-tracking.js';
 import { encoded } from './paths.js';
 
@@ -17,7 +18,7 @@ const pace = 2500;
 
 /** The head of a domain's page: kind, sentence, action. @param {any} d */
 export function verdict(d) {
-	const records = d.records.filter((r) => r.record !== 'Tracking');
+	const records = d.records.filter((r) => r.record !== 'Tracking' && r.record !== 'Receiving');
 	const wrong = records.find((r) => r.required && (r.live === 'mismatch' || r.live === 'missing'));
 	const soft = records.filter((r) => !r.required && (r.live === 'mismatch' || r.live === 'missing'));
 	if (d.paused?.length) return { kind: 'bad', line: t('domain.refused', { name: d.name }), fix: d.paused.map((p) => p.reason).join(' ') };
@@ -93,6 +94,6 @@ export default function Domain({ params }) {
 	return html`<${Head} path=${[[t('domains.title'), `${base}/domains`]]} title=${d.name} note=${watching && html`<span class="live">${t('domain.watching')}</span>`}>
 		${mayAdmin.value && html`<${Button} icon="globe" onClick=${publish}>${t('domain.publish.act')}<//><${Button} icon="refresh" onClick=${check}>${t('domain.check')}<//><${Menu} label=${t('ui.acts')} items=${[!d.records.some((r) => r.dkim_key === 'next') && { icon: 'refresh', name: t('domain.rotate'), run: rotate }, { icon: 'trash', name: t('domain.delete'), danger: true, run: () => remove(d) }]} />`}<//>
 	<${Verdict} kind=${says.kind} line=${says.line} fix=${html`${says.fix} ${asked && html`<span class="muted">${say('domain.asked', { time: html`<${Time} at=${asked} as="ago" />` })}</span>`}`} />
-	<${Tabs} label=${t('domain.one')} at=${at} onChange=${(tab) => setQuery({ tab: tab === 'records' ? null : tab })} tabs=${[['records', t('domain.records')], ['tracking', t('domains.tracking')]]} />
-	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : html`<${Records} of=${d} said=${says.fix} /><${RememberedToken} of=${d} changed=${got.set} /><${Readiness} of=${d} />`}</div>`;
+	<${Tabs} label=${t('domain.one')} at=${at} onChange=${(tab) => setQuery({ tab: tab === 'records' ? null : tab })} tabs=${[['records', t('domain.records')], ['tracking', t('domains.tracking')], ['receiving', t('domain.receiving.title')]]} />
+	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : at === 'receiving' ? html`<${Receiving} of=${d} changed=${got.set} />` : html`<${Records} of=${d} said=${says.fix} /><${RememberedToken} of=${d} changed=${got.set} /><${Readiness} of=${d} />`}</div>`;
 }

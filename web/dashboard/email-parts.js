@@ -9,6 +9,7 @@ const looks = {
 	queued: ['', 'queued'], scheduled: ['', 'scheduled'], rescheduled: ['', 'scheduled'], sent: ['', 'sent'], delivered: ['good', 'delivered'], opened: ['good', 'opened'], prefetched: ['', 'opened'], clicked: ['good', 'clicked'],
 	deferred: ['warn', 'delayed'], delivery_delayed: ['warn', 'delayed'], interrupted: ['warn', 'delayed'], in_doubt: ['warn', 'delayed'], relay_trouble: ['warn', 'failing'], quota_wait: ['warn', 'resting'], held: ['warn', 'resting'],
 	captured: ['', 'captured'], released: ['', 'queued'], moved: ['', 'queued'], requeued: ['', 'queued'], resent: ['', 'sent'], bounced: ['bad', 'bounced'], failed: ['bad', 'bounced'], complained: ['bad', 'complained'], suppressed: ['', 'suppressed'], canceled: ['', 'canceled'], unsubscribed: ['', 'canceled'],
+	answered: ['good', 'opened'], auto_answered: ['', 'opened'], answer_claimed: ['warn', 'opened'],
 };
 
 /** @param {string} type @returns {[string, string]} */

@@ -4,16 +4,14 @@ import { api, ApiError, useGet } from './api.js';
 import { clock, exact, number, size } from './format.js';
 import { t } from './i18n.js';
 import { dialogueOf } from './email-parts.js';
+import { HeaderTable, Source } from './email-source.js';
 import { encoded } from './paths.js';
-import { Bones, Button, Code, CopyButton, Empty, Failed, Icon, Section, Status } from './ui/base.js';
+import { Bones, Button, CopyButton, Empty, Failed, Icon, Section, Status } from './ui/base.js';
 import { attempt } from './ui/float.js';
 import { Paper } from './ui/frame.js';
 
 /** The tabs: [id, name, count]. @param {any} email */
 export const tabs = (email) => [['preview', t('email.tabs.preview')], ['text', t('email.tabs.text')], ['html', t('email.tabs.html')], ['headers', t('email.tabs.headers')], ['raw', t('email.tabs.raw')], ['attachments', t('email.tabs.attachments'), email.attachments.length], ['checks', t('email.tabs.checks')], ['conversation', t('email.tabs.conversation')]];
-
-/** Lengths up to which source is shown; the rest is for a download. */
-const shownLength = 200_000;
 
 /** The content of a tab. @param {{at: string, email: any, live: any, people: any[]}} props */
 export function Tab({ at, email, live }) {
@@ -30,22 +28,6 @@ export function Tab({ at, email, live }) {
 	return html`<${Source} text=${email.text} name="text/plain" file="email.txt" none=${t('email.noText')} />`;
 }
 
-/** Has the browser save a text, or bytes. @param {string|Uint8Array<ArrayBuffer>} text @param {string} file */
-function save(text, file) {
-	const a = document.createElement('a');
-	a.href = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));
-	a.download = file;
-	a.click();
-	setTimeout(() => URL.revokeObjectURL(a.href), 60_000);
-}
-
-function Source({ text, bytes, name, file, none }) {
-	if (!text) return html`<${Empty} icon="code" title=${none} />`;
-	const long = text.length > shownLength;
-	return html`<div class="stack stack--2"><div class="wide"><${Code} name=${`${name}, ${size(new Blob([text]).size)}`} code=${long ? text.slice(0, shownLength) : text} /></div>
-	${long && html`<p class="t12 muted">${t('email.cutOff', { n: shownLength })} <${Button} icon="download" onClick=${() => save(bytes ?? text, file)}>${t('email.download')}<//></p>`}</div>`;
-}
-
 /** Splits a message into its header lines, folded ones together. */
 function linesOf(message) {
 	const end = message.search(/\r?\n\r?\n/);
@@ -56,8 +38,6 @@ function Headers({ email }) {
 	const own = [['Message-ID', email.message_id], ['From', email.from], ['To', email.to.join(', ')], ['Cc', email.cc.join(', ')], ['Reply-To', email.reply_to.join(', ')], ['Subject', email.subject], ...Object.entries(email.headers ?? {})].filter(([, v]) => v);
 	return html`<${HeaderTable} lines=${own} /><p class="t12 muted">${t('email.headersNote')}</p>`;
 }
-
-const HeaderTable = ({ lines }) => html`<table class="table table--top"><thead class="vh"><tr><th>${t('email.header')}</th><th>${t('email.value')}</th></tr></thead><tbody>${lines.map(([name, value]) => html`<tr><td class="mono nowrap">${name}</td><td class="break"><bdi>${String(value)}</bdi></td></tr>`)}</tbody></table>`;
 
 /** The bytes of a message that is not UTF-8; undefined: its text is all of it. */
 const exactly = (raw) => raw.raw_base64 && Uint8Array.from(atob(raw.raw_base64), (c) => c.charCodeAt(0));

@@ -67,13 +67,13 @@ function Timeline({ events, next, email }) {
 		const type = e.type === 'sent' && e.detail.relay === 'capture' ? 'captured' : e.type;
 		const [kind, icon] = lookOf(type);
 		const [code, reply] = replyOf(e.detail);
-		const words = [code, reply].filter(Boolean).join(' ') || (['queued', 'sent', 'delivered'].includes(e.type) ? '' : e.detail.link ?? worded(e.detail.message ?? ''));
+		const words = [code, reply].filter(Boolean).join(' ') || (e.detail.received_id ? '' : ['queued', 'sent', 'delivered'].includes(e.type) ? '' : e.detail.link ?? worded(e.detail.message ?? ''));
 		const who = e.recipient && all > 1 ? e.recipient : '';
 		const took = e.type === 'sent' && e.detail.duration_ms ? t('email.took', { ms: e.detail.duration_ms }) : '';
 		const what = words && took ? t('time.joined', { one: words, two: took }) : words || took;
 		const event = t(`email.events.${type}`);
 		return html`<li key=${e.id} class=${kind && `is-${kind}`}><${Icon} name=${`st-${icon}`} /><div><b class="medium">${e.times ? t('email.times', { event, n: e.times }) : e.type === 'deferred' && e.detail.attempt ? t('email.try', { event, n: e.detail.attempt }) : event}</b> ${e.first ? html`<${When} at=${e.first} /> – ` : ''}<${When} at=${e.created_at} />${before && html` <span class="muted nowrap">+${gap(before.created_at, e.first ?? e.created_at)}</span>`}
-			${(who || what) && html`<p>${who && what ? say('time.by', { who: html`<bdi>${who}</bdi>`, what }) : what || html`<bdi>${who}</bdi>`}</p>`}</div></li>`;
+			${(who || what) && html`<p>${who && what ? say('time.by', { who: html`<bdi>${who}</bdi>`, what }) : what || html`<bdi>${who}</bdi>`}</p>`}${e.detail.received_id && html`<p><a class="link" href=${base + encoded`/received/${e.detail.received_id}`}>${t('received.toAnswer')}</a></p>`}</div></li>`;
 	})}</ol>${events.data?.has_more ? html`<p class="t12 muted">${t('email.older')}</p>` : ''}`;
 }
 

@@ -9,6 +9,7 @@ import { Picks, QueryBox } from './emails-box.js';
 import { replyOf } from './email-parts.js';
 import { addressOf, ask, keys, read, timeOfId, written } from './emails-query.js';
 import { drop, Views } from './emails-views.js';
+import { EmailSections } from './email-sections.js';
 import { encoded } from './paths.js';
 import { sendDialog } from './send.js';
 import { me } from './state.js';
@@ -143,8 +144,9 @@ export default function Emails() {
 	const body = refused || (!list.rows.length && !list.loading && !list.error && !waits && list.page) ? blank : html`<${Table} list=${list} label=${t('emails.label')} open=${(row) => base + encoded`/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t('emails.fresh', { n })}
 		searched=${at && html`<span>${backTo(at)}</span>`} />`;
 	return html`<${Head} title=${t('emails.title')}><${Live} /><${Csv} path="/emails" query=${query} name="emails" /><${Button} icon="plus" kind="primary" onClick=${sendDialog}>${t('emails.send')}<//><//>
-	${me.value.capturing && html`<div class="tools"><${Notice}>${t('overview.capturing')}<//></div>`}
-	<div class="tools tools--wrap"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /><${Picks} filters=${filters} domains=${known.domains} onChange=${(next) => go(addressOf(next))} /></div>
+	<${EmailSections} at="emails" />
+	${me.value.capturing && html`<div class="tools tools--under"><${Notice}>${t('overview.capturing')}<//></div>`}
+	<div class="tools tools--under"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /><${Picks} filters=${filters} domains=${known.domains} onChange=${(next) => go(addressOf(next))} /></div>
 	<${Views} filters=${filters} wrong=${refused} />
 	${body}
 	${selected.size > 0 && html`<${Bulk} n=${selected.size} clear=${() => select(new Set())}>${tried.length > 0 && html`<${Button} icon="refresh" onClick=${() => retry(tried, done)}>${t('emails.retry')}<//>`}${canceled.length > 0 && html`<${Button} kind="danger" onClick=${() => cancel(canceled, done)}>${t('emails.cancel', { n: canceled.length })}<//>`}<//>`}`;

@@ -3,6 +3,8 @@
 /** Screens by the beginning of their path, the longest first where one begins another. */
 const pages = /** @type {[string, string][]} */ ([
 	['/emails', 'sending#why-did-it-not-arrive'],
+	['/received', 'receiving'],
+	['/routes', 'receiving'],
 	['/broadcasts', 'broadcasts'],
 	['/automations', 'automations'],
 	['/feeds', 'broadcasts'],

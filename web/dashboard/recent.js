@@ -4,7 +4,7 @@ import { place } from './router.js';
 import { team } from './state.js';
 
 /** Kinds of things with a page of their own, and their icon. @type {Record<string, string>} */
-export const kinds = { emails: 'mail', contacts: 'user', broadcasts: 'broadcast', automations: 'flow', segments: 'audience', forms: 'form', templates: 'template', domains: 'globe', webhooks: 'webhook' };
+export const kinds = { emails: 'mail', received: 'mail', contacts: 'user', broadcasts: 'broadcast', automations: 'flow', segments: 'audience', forms: 'form', templates: 'template', domains: 'globe', webhooks: 'webhook' };
 
 const recentPlace = () => `mailer.recent.${team.value ?? ''}`;
 

@@ -13,6 +13,9 @@ export const routes = [
 	['/', () => import('./overview.js')],
 	['/emails', () => import('./emails.js')],
 	['/emails/:id', () => import('./email.js')],
+	['/received', () => import('./received.js')],
+	['/received/:id', () => import('./received-email.js')],
+	['/routes', () => import('./mail-routes.js')],
 	['/broadcasts', () => import('./broadcasts.js')],
 	['/broadcasts/:id', () => import('./composer.js')],
 	['/broadcasts/:id/review', () => import('./review.js')],
@@ -74,7 +77,7 @@ export const redirects = { '/audience': '/contacts', '/people': '/team', '/setti
 export const navigation = /** @type {[string, any[][]][]} */ ([
 	['mail', [
 		['/', 'overview', true],
-		['/emails', 'mail', true],
+		['/emails', 'mail', true, ['/received', '/routes']],
 		['/broadcasts', 'broadcast', true, ['/automations', '/feeds']],
 		['/templates', 'template', false, ['/blocks', '/images']],
 		['/queue', 'queue', true],

@@ -19,7 +19,7 @@ export function Settings() {
 		settings.set(await api.patch('/team', change));
 		await arrive();
 	};
-	return html`<div class="page"><${Name} of=${settings.data} patch=${patch} /><${Brand} key=${settings.data.name} />${settings.data.pages_host !== undefined && html`<${PagesHost} of=${settings.data} patch=${patch} />`}<${Access} of=${settings.data} patch=${patch} /><${Retention} of=${settings.data} patch=${patch} /></div>`;
+	return html`<div class="page"><${Name} of=${settings.data} patch=${patch} /><${Brand} key=${settings.data.name} />${settings.data.pages_host !== undefined && html`<${PagesHost} of=${settings.data} patch=${patch} />`}<${Access} of=${settings.data} patch=${patch} />${settings.data.reply_addresses !== undefined && html`<${Replies} of=${settings.data} patch=${patch} />`}<${Retention} of=${settings.data} patch=${patch} /></div>`;
 }
 
 function Name({ of, patch }) {
@@ -39,6 +39,13 @@ function Access({ of, patch }) {
 	const note = of.second_factor_required || mine ? (without ? t('team.requiredText', { n: without }) : t('team.requiredAll')) : t('team.requiredFirst');
 	return html`<${Section} title=${t('team.access')}><${Check} kind="switch" label=${t('team.required')} checked=${of.second_factor_required} disabled=${!mine && !of.second_factor_required} onChange=${(on) => attempt(() => patch({ second_factor_required: on }), t('team.saved'), { undo: () => attempt(() => patch({ second_factor_required: !on })) })} />
 	<p class="muted t12">${note} ${!mine && html`<a class="link" href=${`${base}/account?part=sign-in`}>${t('team.toAccount')}</a>`}</p><//>`;
+}
+
+/** Whether sent emails get reply addresses of their own. @param {{of: any, patch: (change: any) => Promise<any>}} props */
+function Replies({ of, patch }) {
+	const set = (on) => patch({ reply_addresses: on });
+	return html`<${Section} title=${t('team.replies')}><${Check} kind="switch" label=${t('team.replyAddresses')} checked=${of.reply_addresses} onChange=${(on) => attempt(() => set(on), t('team.saved'), { undo: () => attempt(() => set(!on)) })} />
+	<p class="muted t12 prose">${t('team.replyAddressesText')}</p><//>`;
 }
 
 const spans = ['7d', '30d', '90d', '1y'];

@@ -1,16 +1,23 @@
 // The verdict of an email in the reader's language: the server's codes and values in texts of
 // i18n. An unknown code is shown with the server's text.
-import { clock } from './format.js';
+import { clock, duration } from './format.js';
 import { find, language } from './i18n.js';
 
 /** A text of the server with local times. @param {string} text */
 export const worded = (text) => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (at) => clock(at));
+
+/** Seconds of the units in which the server writes a span. @type {Record<string, number>} */
+const units = { second: 1, minute: 60, hour: 3600, day: 86_400 };
+
+const isSpan = /^(\d+) (second|minute|hour|day)s?$/;
 
 const isTime = /^\d{4}-\d\d-\d\dT/;
 
 /** @param {unknown} value */
 function shown(value) {
 	if (typeof value === 'number') return value.toLocaleString(language.value);
+	const span = isSpan.exec(String(value));
+	if (span) return duration(Number(span[1]) * units[span[2]]);
 	return isTime.test(String(value)) ? clock(String(value)) : String(value);
 }
 

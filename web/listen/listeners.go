@@ -22,6 +22,7 @@ import (
 	"mailer/app/operate/certificates"
 	"mailer/app/sending/providerevents"
 	"mailer/app/sending/receiving"
+	"mailer/app/tenants/reports"
 	"mailer/web/rest"
 	"mailer/web/smtp/receiver"
 	"mailer/web/smtp/submission"
@@ -52,6 +53,7 @@ type Handlers struct {
 	API            *rest.Server
 	ProviderEvents *providerevents.Service // for bounces
 	Receiving      *receiving.Service      // for mail of other servers
+	Reports        *reports.Service        // for reports about domains
 	SMTP           submission.Config       // for submission; Serve sets its Log, Bounces and TLS
 	Log            *slog.Logger
 }
@@ -175,7 +177,7 @@ func (l *Listeners) Serve(to Handlers) (ended <-chan error) {
 	go func() { l.ended <- l.api.Serve(l.http) }()
 	l.tls.serve(l.api, to.Log, l.ended)
 	l.stopMetrics = l.metrics.Serve(to.Log, l.ended)
-	l.stopReceiver = l.receiver.Serve(receiver.Config{ProviderEvents: to.ProviderEvents, Mail: to.Receiving, TLS: l.tls.certificates.TLS(), Dir: to.SMTP.Dir, Metrics: l.Metrics(), Log: to.Log}, l.drainTimeout/3, l.ended)
+	l.stopReceiver = l.receiver.Serve(receiver.Config{ProviderEvents: to.ProviderEvents, Mail: to.Receiving, Reports: to.Reports, TLS: l.tls.certificates.TLS(), Dir: to.SMTP.Dir, Metrics: l.Metrics(), Log: to.Log}, l.drainTimeout/3, l.ended)
 	to.SMTP.Log, to.SMTP.Bounces, to.SMTP.TLS = to.Log, l.receiver.Sessions(), l.tls.certificates.TLS()
 	l.stopSMTP = l.smtp.Serve(to.SMTP, l.drainTimeout/3, l.ended)
 	return l.ended

@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/sending/mail"
 	"mailer/app/sending/receiving"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
@@ -129,7 +130,9 @@ var tags = []string{"Received emails"}
 type Routes struct {
 	Service *receiving.Service
 	// FilesBase returns the URL, without a path, with which download URLs begin.
-	FilesBase func() string
+	FilesBase     func() string
+	EmailPreviews *mail.Previews
+	BaseURL       string // of the server; preview URLs begin with it
 }
 
 // Add adds the routes to a handler.
@@ -154,6 +157,7 @@ func (r Routes) Add(h *rest.Handler) {
 		Summary: "Get the metadata and the download URL of an attachment of a received email", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAttachment)
+	r.addPreview(h)
 	r.addDownloads(h)
 }
 

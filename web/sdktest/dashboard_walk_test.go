@@ -33,6 +33,8 @@ type dashboardFixture struct {
 	operator *browser
 	team     string
 	pages    []string // a path for each of the dashboard's patterns
+	ns       *nameServer
+	peer     *peer
 }
 
 // newDashboardFixture starts a server whose relay answers by the recipient's address.
@@ -48,9 +50,10 @@ func newDashboardFixture(t *testing.T) *dashboardFixture {
 		}
 		return nil
 	}})
-	in := startBare(t, append(killArgs(relay), "--backup-dir", t.TempDir(), "--webhook-allow", "127.0.0.0/8")...)
+	ns, at := newNameServer(t), freeAddr(t)
+	in := startBare(t, append(killArgs(relay), "--backup-dir", t.TempDir(), "--webhook-allow", "127.0.0.0/8", "--resolver", ns.addr, "--smtp-receive", at, "--bounce-host", "mx.example.test")...)
 	in.addDomain(t, "example.test")
-	w := &dashboardFixture{instance: in, relay: relay, key: client{in.url, in.newKey(t)}, operator: in.setUp(t)}
+	w := &dashboardFixture{instance: in, relay: relay, key: client{in.url, in.newKey(t)}, operator: in.setUp(t), ns: ns, peer: newPeer(t, ns, at)}
 	me := w.operator.want(t, http.StatusOK, "GET", "/users/me", nil)
 	w.team = me["teams"].([]any)[0].(map[string]any)["id"].(string)
 	w.operator.team = w.team
@@ -118,7 +121,10 @@ func (w *dashboardFixture) fill(t *testing.T) {
 		requests = w.operator.ids(t, "/logs")
 		return len(requests) > 0, ""
 	})
-	w.pages = dashboardPages(t, map[string][]string{"emails": {sent, bounced, put}, "broadcasts": {draft}, "report": {gone}, "automations": {automation}, "contacts": {contact}, "forms": {form}, "opt-ins": {optIn}, "topics": {topic}, "segments": {segment},
+	w.peer.receiveFor(t, w.key, "example.test")
+	var received struct{ Data []struct{ ID string } }
+	w.key.get(t, "/emails/receiving", &received)
+	w.pages = dashboardPages(t, map[string][]string{"received": {received.Data[0].ID}, "emails": {sent, bounced, put}, "broadcasts": {draft}, "report": {gone}, "automations": {automation}, "contacts": {contact}, "forms": {form}, "opt-ins": {optIn}, "topics": {topic}, "segments": {segment},
 		"imports": {upload}, "templates": {template}, "blocks": {block}, "domains": {domain}, "webhooks": {hook}, "requests": requests[:1]})
 }
 

@@ -35,3 +35,6 @@ func (a *alerter) Step(ctx context.Context, found []Finding) { a.step(ctx, found
 func FindingOf(id, subject string, pairs ...string) Finding {
 	return *bad("check", id, subject, pairs...).Finding
 }
+
+// ReportRecord makes the check of the record for reports.
+func (s *Service) ReportRecord(ctx context.Context) ([]Check, error) { return s.checkReportRecord(ctx) }

@@ -362,3 +362,19 @@ func TestSentences(t *testing.T) {
 		}
 	}
 }
+
+func TestReportRecordIsMissing(t *testing.T) {
+	dns := testserver.NewDNS()
+	w := testserver.NewWithConfig(t, server.Config{NoRelay: true, BounceHost: "mx.host.example", Resolver: dns.Lookup})
+	look := func() []health.Check {
+		checks, err := w.Services.Health.ReportRecord(t.Context())
+		testserver.Must(t, err)
+		return checks
+	}
+	w.SQL("UPDATE domains SET name = 'in.host.example'")
+	find(t, look(), "reports", true, "no domain needs")
+	w.SQL("UPDATE domains SET name = 'other.example', status = 'verified'")
+	find(t, look(), "reports", false, "other.example", "*._report._dmarc.mx.host.example")
+	dns.Publish([]app.DNSRecord{{Type: "TXT", Name: "other.example._report._dmarc.mx.host.example", Value: "v=DMARC1;"}})
+	find(t, look(), "reports", true, "mx.host.example")
+}

@@ -118,6 +118,8 @@ var Sentences = []Sentence{
 		What: "{host} ({at}) does not answer as a mail server: {error}.", Fix: "Open port 25 in the firewalls of this server and of your hosting provider, and start mailer serve with --smtp-receive :25."},
 	{ID: "bounce_other", Severity: Error, Title: "Bounces do not arrive",
 		What: "Another server answers at {host} ({at}): {said}", Fix: "Point the DNS address record of {host} to this server, and let no other program listen on port 25."},
+	{ID: "report_record", Severity: Warning, Title: "Reports about domains do not arrive",
+		What: "Receivers send no reports about {domain} to {host}, because a DNS record does not allow that.", Fix: "Publish a TXT record at *._report._dmarc.{host} with the value v=DMARC1."},
 	{ID: "check_failed", Severity: Warning, Title: "A check could not be made",
 		What: "{check} can't be checked: {error}.", Fix: "Fix this problem, then run the checks again.", Command: "mailer doctor{db}"},
 	{ID: "check_slow", Severity: Warning, Title: "A check took too long",

@@ -64,7 +64,7 @@ type step struct {
 func (s *Service) deepChecks(ctx context.Context, dns bool) ([]Check, error) {
 	steps := []step{{"clock", s.checkClock}, {"relays", s.askRelays}}
 	if dns {
-		steps = append(steps, step{"domains", s.askDomains})
+		steps = append(steps, step{"domains", s.askDomains}, step{"reports", s.checkReportRecord})
 	}
 	found, err := s.each(ctx, steps)
 	if err != nil {

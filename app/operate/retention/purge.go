@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"mailer/app"
 	"mailer/app/base"
 	"mailer/db"
 )
@@ -40,6 +41,7 @@ func (s *Service) PurgeRecords(ctx context.Context) error {
 		pieces("settled doubts", DoubtRetention, (*db.Tx).PurgeDoubts),
 		pieces("old troubles of relays", RecordRetention, (*db.Tx).PurgeTroubles),
 		pieces("old entries of the audit log", RecordRetention, (*db.Tx).PurgeAudit),
+		pieces("old reports about domains", app.ReportRetention, (*db.Tx).PurgeOldReports),
 		s.purgeDays(ctx),
 		s.PurgeReceived(ctx))
 }

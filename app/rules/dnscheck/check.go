@@ -115,6 +115,8 @@ func (c *checker) check(ctx context.Context, r app.DNSRecord, index int) (result
 		return verdict(r, app.LiveUnknown, "Only the first %d keys of a domain are checked.", maxDKIMKeysChecked)
 	case r.Record == app.RecordDKIM:
 		return c.checkDKIM(ctx, r)
+	case r.Record == app.RecordTLSReports:
+		return c.checkTLSReports(ctx, r)
 	case r.Record == app.RecordReceiving:
 		return c.checkReceiving(ctx, r)
 	case r.Type == string(app.DNSMX):

@@ -28,6 +28,9 @@ func (c *checker) checkDMARC(ctx context.Context, r app.DNSRecord) app.RecordChe
 			return unanswered(r, err)
 		}
 		if check, ok := inheritDMARC(r, inherited, c.org); ok {
+			if c.needs.Reports != "" && !namesReports(inherited, c.needs.Reports) {
+				check.Detail = fmt.Sprintf("Reports about %s go where the record of %s sends them. To read them here, add mailto:%s to the rua of that record.", c.domain.Name, c.org, c.needs.Reports)
+			}
 			return check
 		}
 	}
@@ -47,7 +50,25 @@ func (c *checker) dmarcVerdict(r app.DNSRecord, answer app.DNSAnswer, texts []st
 	}
 	check := verdict(r, app.LiveFound, "")
 	check.Policy = policy.own
+	if c.needs.Reports == "" {
+		return check
+	}
+	if all, err := AddDMARCReports(texts[0], c.needs.Reports); err == nil && all != texts[0] {
+		check.Detail, check.Proposed = "The record sends no reports to this server. To read them here, replace the record by the value shown.", all
+	} else if err == nil {
+		check.Proposed = texts[0]
+	}
 	return check
+}
+
+// namesReports reports whether a DMARC record sends reports to an address.
+func namesReports(answer app.DNSAnswer, address string) bool {
+	texts := dmarcTexts(answer)
+	if len(texts) != 1 {
+		return false
+	}
+	all, err := AddDMARCReports(texts[0], address)
+	return err == nil && all == texts[0]
 }
 
 func inheritDMARC(r app.DNSRecord, answer app.DNSAnswer, org string) (app.RecordCheck, bool) {

@@ -54,6 +54,9 @@ type Input struct {
 	SPFFault func(name, record string) string
 	// DMARCReports is the address to add for aggregate reports; empty: none.
 	DMARCReports string
+	// OwnReports is the address of this server for aggregate reports, which is added to a record of the domain itself;
+	// empty: none.
+	OwnReports string
 	// PolicyOf is the domain above whose DMARC policy counts while the domain has none; empty: none.
 	// PolicyUnknown: the DNS did not answer.
 	PolicyOf      string
@@ -73,7 +76,7 @@ const (
 // Change is a change of one record.
 type Change struct {
 	Action         Action `json:"action" enum:"add,replace,remove"`
-	Record         string `json:"record,omitempty" enum:"DKIM,SPF,DMARC,Tracking,Receiving" doc:"Absent for a record that is no longer needed"`
+	Record         string `json:"record,omitempty" enum:"DKIM,SPF,DMARC,Tracking,Receiving,TLSRPT" doc:"Absent for a record that is no longer needed"`
 	Type           string `json:"type" enum:"TXT,MX,CNAME"`
 	Name           string `json:"name"`
 	Before         string `json:"before,omitempty" doc:"The value that is replaced or removed"`
@@ -88,7 +91,7 @@ type Change struct {
 
 // Conflict is a record that can't be published.
 type Conflict struct {
-	Record string `json:"record" enum:"DKIM,SPF,DMARC,Tracking,Receiving"`
+	Record string `json:"record" enum:"DKIM,SPF,DMARC,Tracking,Receiving,TLSRPT"`
 	Type   string `json:"type" enum:"TXT,MX,CNAME"`
 	Name   string `json:"name"`
 	Reason string `json:"reason" doc:"What exists there, and what to do"`
@@ -191,6 +194,9 @@ func (p *planner) want(w app.DNSRecord) {
 		p.wantDMARC(w)
 	case w.Type == string(app.DNSCNAME):
 		p.wantCNAME(w)
+	case w.Record == app.RecordTLSReports:
+		p.wantOnly(w, func(r Record) bool { return dnscheck.NamesTLSReports(r.Value, w.Value) },
+			"%s has the TXT record %s already. Add the address of the value shown to its rua=, after a comma.")
 	case w.Record == app.RecordReceiving:
 		p.wantOnly(w, func(r Record) bool { return r.Value == w.Value }, "Mail for %[1]s goes to %[2]s. Publishing this would divert it. Use in.%[1]s.")
 	case w.Type == string(app.DNSMX):
@@ -331,7 +337,7 @@ func (p *planner) wantDMARC(w app.DNSRecord) {
 	switch {
 	case len(all) > 1:
 		p.conflict(w, "%s has %d DMARC records, so receivers ignore all of them. Delete all but one.", w.Name, len(all))
-	case len(all) == 1 && p.DMARCReports == "":
+	case len(all) == 1 && p.DMARCReports == "" && p.OwnReports == "":
 		p.plan.Unchanged++
 	case len(all) == 1:
 		p.completeDMARC(w, all[0], len(others) == 1)
@@ -344,14 +350,28 @@ func (p *planner) wantDMARC(w app.DNSRecord) {
 		p.plan.Unchanged++
 	default:
 		if p.DMARCReports != "" {
-			w.Value = w.Value + " rua=mailto:" + p.DMARCReports + ";"
+			value, err := dnscheck.AddDMARCReports(w.Value, p.DMARCReports)
+			if err != nil {
+				w.Live = app.LiveUnknown
+				p.conflict(w, "%s can't get reports: %s.", p.DMARCReports, strings.TrimSuffix(err.Error(), "."))
+				return
+			}
+			w.Value = value
 		}
 		p.set(w, func(r Record) bool { return r.Value == w.Value }, nil)
 	}
 }
 
 func (p *planner) completeDMARC(w app.DNSRecord, old Record, completes bool) {
-	value, err := dnscheck.AddDMARCReports(old.Value, p.DMARCReports)
+	value, err := old.Value, error(nil)
+	if p.DMARCReports != "" {
+		value, err = dnscheck.AddDMARCReports(value, p.DMARCReports)
+	}
+	if err == nil && p.OwnReports != "" {
+		if more, own := dnscheck.AddDMARCReports(value, p.OwnReports); own == nil { // a record that can't be completed works without
+			value = more
+		}
+	}
 	switch {
 	case err != nil:
 		w.Live = app.LiveUnknown

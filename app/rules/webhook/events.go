@@ -37,6 +37,7 @@ const (
 	DomainCreated         EventName = "domain.created"
 	DomainUpdated         EventName = "domain.updated"
 	DomainDeleted         EventName = "domain.deleted"
+	DomainReportWarning   EventName = "domain.report_warning"
 	SuppressionAdded      EventName = "suppression.added"
 	SuppressionRemoved    EventName = "suppression.removed"
 	TopicCreated          EventName = "topic.created"
@@ -54,7 +55,7 @@ func EventNames() []EventName {
 	return []EventName{
 		EmailSent, EmailScheduled, EmailDelivered, EmailDeliveryDelayed, EmailBounced, EmailComplained, EmailOpened, EmailClicked,
 		EmailFailed, EmailSuppressed, EmailReceived, EmailReplied, ContactCreated, ContactUpdated, ContactDeleted, ContactTopicsUpdated,
-		ContactOptInRequested, ContactOptInConfirmed, FormLimited, FeedFailed, DomainCreated, DomainUpdated, DomainDeleted, SuppressionAdded, SuppressionRemoved, TopicCreated, TopicUpdated, TopicDeleted,
+		ContactOptInRequested, ContactOptInConfirmed, FormLimited, FeedFailed, DomainCreated, DomainUpdated, DomainDeleted, DomainReportWarning, SuppressionAdded, SuppressionRemoved, TopicCreated, TopicUpdated, TopicDeleted,
 		DeliverabilityWarning, DeliverabilityPaused, QuotaWarning, QuotaReached,
 	}
 }

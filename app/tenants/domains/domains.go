@@ -50,7 +50,7 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	d.Keys = []app.DKIMPair{pair}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if d.Receiving {
-			if err := s.mayReceive(&tx.Reader, &d); err != nil {
+			if err := s.MayReceive(&tx.Reader, &d); err != nil {
 				return err
 			}
 		}
@@ -145,7 +145,7 @@ func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, pat
 			return nil
 		}
 		if d.Receiving && !old.Receiving {
-			if err := s.mayReceive(&tx.Reader, &d); err != nil {
+			if err := s.MayReceive(&tx.Reader, &d); err != nil {
 				return err
 			}
 		}
@@ -200,7 +200,16 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 		}
 		return base.Audit(ctx, tx, key.TeamID, "domain.delete", id, map[string]any{"name": d.Name, "region": d.Region, "trusted": d.Trusted, "keys": keys}, nil)
 	})
-	return base.Lookup("domain", err)
+	if err != nil {
+		return base.Lookup("domain", err)
+	}
+	err = s.InChunks(ctx, "reports about a domain", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeReportsOfDomain(key.TeamID, id, base.PurgeChunk)
+	})
+	if err != nil { // the domain is deleted, and what is left of its reports is not shown
+		s.Log.Error("delete the reports of a deleted domain", "err", err)
+	}
+	return nil
 }
 
 // checkBoundKeys refuses to delete keys of a higher role together with their domain. Errors:

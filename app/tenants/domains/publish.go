@@ -261,7 +261,7 @@ func (p *publisher) remember(ctx context.Context) error {
 // input reads what exists at the names of wanted and published records.
 func (p *publisher) input(ctx context.Context, published []dnsplan.Record) (dnsplan.Input, error) {
 	needs, _ := p.recordInputs(&p.domain)
-	in := dnsplan.Input{Wanted: p.DomainRecords(&p.domain), Names: map[string]dnsplan.Name{}, Published: published, SPFTerms: slices.Concat([]string{needs.SPF}, needs.ReserveSPF), DMARCReports: p.in.DMARCReports}
+	in := dnsplan.Input{Wanted: p.DomainRecords(&p.domain), Names: map[string]dnsplan.Name{}, Published: published, SPFTerms: slices.Concat([]string{needs.SPF}, needs.ReserveSPF), DMARCReports: p.in.DMARCReports, OwnReports: needs.Reports}
 	if err := p.read(ctx, in.Names, p.domain.Name); err != nil {
 		return in, err
 	}

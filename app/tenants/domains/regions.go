@@ -33,6 +33,9 @@ func (s *Service) recordInputs(d *app.Domain) (needs app.RelayNeeds, trackingTar
 		}
 	}
 	needs.Receiver = app.BounceMX(s.Settings.BounceHost)
+	if host := s.Settings.ReportHost(); host != "" {
+		needs.Reports, needs.TLSReports = s.Sealer.ReportAddress(app.ReportDMARC, d.ID, host), s.Sealer.ReportAddress(app.ReportTLS, d.ID, host)
+	}
 	if needs.Feedback == "" {
 		needs.Feedback = needs.Receiver
 	}

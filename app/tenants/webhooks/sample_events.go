@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/rules/mailreport"
 	"mailer/app/rules/plan"
 	"mailer/app/rules/reputation"
 	"mailer/app/rules/webhook"
@@ -52,6 +53,10 @@ func sampleData(name webhook.EventName, teamID string, now time.Time) any {
 		c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: sampleRecipient, FirstName: "Ann", LastName: "Example", CreatedAt: now, UpdatedAt: now}
 		return webhook.ContactDataOf(&c, []string{app.NewID()})
 	case "domain":
+		if name == webhook.DomainReportWarning {
+			return webhook.ReportWarningData{DomainID: app.NewID(), Domain: "example.com", Warning: mailreport.WarnOwnSource, Day: now.UTC().AddDate(0, 0, -1).Format(time.DateOnly), ReportID: app.NewID(),
+				Message: "12 from 203.0.113.9, which you named as yours, failed SPF and DKIM."}
+		}
 		d := app.Domain{ID: app.NewID(), TeamID: teamID, Name: "example.com", Status: app.DomainVerified, Region: app.DefaultRegion, ReturnPath: "send", CreatedAt: now,
 			Keys: []app.DKIMPair{{Selector: app.DKIMSelector, State: app.DKIMSigning, Public: "MIIBIjANBgkqhkiG9w0BAQ", CreatedAt: now}}}
 		return d.Data(d.Records(app.RelayNeeds{}, ""))

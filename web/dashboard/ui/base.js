@@ -50,7 +50,7 @@ export function Button({ icon, label, kind = '', href, onClick, disabled, type =
 const states = {
 	queued: ['', 'st-queued'], scheduled: ['', 'st-scheduled'], sent: ['', 'st-sent'], delivered: ['good', 'st-delivered'], opened: ['good', 'st-opened'], clicked: ['good', 'st-clicked'],
 	delivery_delayed: ['warn', 'st-delayed'], bounced: ['bad', 'st-bounced'], failed: ['bad', 'st-bounced'], complained: ['bad', 'st-complained'], suppressed: ['', 'st-suppressed'], canceled: ['', 'st-canceled'],
-	deferred: ['warn', 'st-delayed'], captured: ['', 'st-captured'], held: ['warn', 'st-resting'], open: ['good', 'st-open'], resting: ['warn', 'st-resting'], paused: ['', 'st-resting'], failing: ['bad', 'st-failing'], down: ['bad', 'st-failing'],
+	received: ['', 'mail'], deferred: ['warn', 'st-delayed'], captured: ['', 'st-captured'], held: ['warn', 'st-resting'], open: ['good', 'st-open'], resting: ['warn', 'st-resting'], paused: ['', 'st-resting'], failing: ['bad', 'st-failing'], down: ['bad', 'st-failing'],
 	sending: ['', 'st-sent'], completed: ['good', 'check'], draft: ['', 'edit'], published: ['good', 'check'], enabled: ['good', 'check'], disabled: ['bad', 'minus'],
 	verified: ['good', 'check'], pending: ['warn', 'alert'], not_started: ['', 'minus'], temporary_failure: ['warn', 'alert'], missing: ['bad', 'alert'], wrong: ['bad', 'alert'],
 	ok: ['good', 'check'], good: ['good', 'check'], warn: ['warn', 'alert'], bad: ['bad', 'alert'], neutral: ['', 'minus'],

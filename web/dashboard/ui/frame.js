@@ -32,5 +32,5 @@ export function Paper({ of, body, stamp, bench = false, lead, foot, onAnswer }) 
 	<${Seg} label=${t('frame.width')} value=${device} onChange=${setDevice} options=${[['phone', t('frame.phone'), 'phone'], ['desktop', t('frame.desktop'), 'desktop']]} />
 	<${Seg} label=${t('frame.scheme')} value=${scheme} onChange=${setScheme} options=${[['light', t('frame.light'), 'sun'], ['dark', t('frame.dark'), 'moon']]} /></div>
 	${scheme === 'dark' && html`<p class="sheet-note"><${Icon} name="info" />${t('frame.darkNote')}</p>`}
-	<div class="sheet-body">${shown.error ? html`<${Failed} error=${shown.error} />` : html`<div class="paper">${shown.url && html`<iframe sandbox="" height=${bench ? undefined : Math.min(560, Math.max(120, Math.round((shown.height ?? 560) * (device === 'phone' ? 1.4 : 1))))} src=${shown.url} title=${t('frame.title')}></iframe>`}</div>`}</div>${foot}</section>`;
+	<div class="sheet-body">${shown.error ? html`<${Failed} error=${shown.error} />` : html`<div class="paper">${shown.url && html`<iframe sandbox="" height=${bench ? undefined : Math.min(560, Math.max(120, Math.round((shown.height ?? 560) * (device === 'phone' ? 1.4 : 1))))} src=${shown.url} title=${t('frame.title')}></iframe>`}${shown.url === null && html`<p class="paper-none">${t('frame.tooLarge')}</p>`}</div>`}</div>${foot}</section>`;
 }

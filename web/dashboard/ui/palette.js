@@ -30,7 +30,7 @@ export function openKeys() {
 }
 
 /** Pages: text and icon. */
-const pages = { overview: 'overview', emails: 'mail', broadcasts: 'broadcast', automations: 'flow', feeds: 'feed', contacts: 'audience', forms: 'form', segments: 'audience', topics: 'audience', properties: 'audience', imports: 'audience', suppressions: 'shield', templates: 'template', blocks: 'template', images: 'image', domains: 'globe', keys: 'key', smtp: 'key', webhooks: 'webhook', reputation: 'gauge', usage: 'gauge', requests: 'list', queue: 'queue', account: 'user' };
+const pages = { overview: 'overview', emails: 'mail', received: 'mail', routes: 'flow', broadcasts: 'broadcast', automations: 'flow', feeds: 'feed', contacts: 'audience', forms: 'form', segments: 'audience', topics: 'audience', properties: 'audience', imports: 'audience', suppressions: 'shield', templates: 'template', blocks: 'template', images: 'image', domains: 'globe', keys: 'key', smtp: 'key', webhooks: 'webhook', reputation: 'gauge', usage: 'gauge', requests: 'list', queue: 'queue', account: 'user' };
 const admins = { team: 'teams', audit: 'history' };
 const operators = { relays: 'relay', reports: 'relay', teams: 'teams', people: 'user', health: 'health', backups: 'health', settings: 'settings', disk: 'health' };
 
@@ -68,12 +68,15 @@ async function readNames() {
 
 const isId = (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
+/** The path of a kind of things in the API. @param {string} kind */
+const apiPath = (kind) => (kind === 'received' ? '/emails/receiving' : `/${kind}`);
+
 /** The server's results for a text: the object of an id, contacts, emails. */
 async function look(text) {
 	if (!team.value) return [];
 	if (isId(text)) {
-		const found = await Promise.all(Object.keys(kinds).map(async (kind) => [kind, await quiet(encoded`/${kind}/${text}`)]));
-		return found.filter(([, thing]) => thing).map(([kind, thing]) => ({ group: kind === 'contacts' ? 'people' : kind, icon: kinds[kind], name: nameOf(thing), to: encoded`/${kind}/${text}`, note: t('palette.open') }));
+		const found = await Promise.all(Object.keys(kinds).map(async (kind) => [kind, await quiet(apiPath(kind) + encoded`/${text}`)]));
+		return found.filter(([, thing]) => thing).map(([kind, thing]) => ({ group: kind === 'contacts' ? 'people' : kind === 'received' ? 'emails' : kind, icon: kinds[kind], name: nameOf(thing), to: encoded`/${kind}/${text}`, note: t('palette.open') }));
 	}
 	const address = text.includes('@');
 	const [people, emails] = await Promise.all([quiet('/contacts', { search: text, limit: 4 }), quiet('/emails', { ...(address ? { to: text } : { subject: text }), limit: 4 })]);

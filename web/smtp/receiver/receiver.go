@@ -21,6 +21,7 @@ import (
 	"mailer/app/kit/metrics"
 	"mailer/app/rules/feedback"
 	"mailer/app/sending/receiving"
+	"mailer/app/tenants/reports"
 	"mailer/web/smtp/conn"
 	"mailer/web/smtp/spool"
 )
@@ -46,10 +47,24 @@ type Mail interface {
 	Take(ctx context.Context, in receiving.Delivery) error
 }
 
+// Reports takes the reports about domains of teams.
+type Reports interface {
+	// IsAddress reports whether an address has the form of one for reports.
+	IsAddress(address string) bool
+	// Recipient returns the domain that gets reports at an address. Errors: reports.ErrNotHere; all others are internal
+	// errors.
+	Recipient(ctx context.Context, address string) (reports.Target, error)
+	// Take stores the report in a message. It returns nil once the report is on disk, and for a message that brings
+	// none; why says for the log that it was not stored, or does not count. Errors: reports.ErrNotNow; all others are
+	// internal errors.
+	Take(ctx context.Context, in reports.Delivery) (why string, err error)
+}
+
 // Config configures a Server.
 type Config struct {
 	ProviderEvents ProviderEvents
-	Mail           Mail             // nil: bounces only
+	Mail           Mail             // nil: no mail for teams
+	Reports        Reports          // nil: no reports
 	Host           string           // in the greeting and the reply to EHLO
 	TLS            *tls.Config      // nil: no certificate
 	Dir            string           // of messages that are being received

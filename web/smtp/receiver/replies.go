@@ -31,6 +31,7 @@ var (
 
 // results are the results of mail in the metrics, by reply.
 var results = map[*smtp.SMTPError]string{
+	errNoReports: "unknown", errReportTooLarge: "malformed", errNotAuthenticated: "failed",
 	errNoSuchPath: "unknown", errNoRelay: "unknown", errNotNow: "not_now", errFull: "full", errBusy: "busy", errNotStored: "failed", errNotFound: "failed", errIncomplete: "incomplete",
 	smtp.ErrDataTooLarge: "malformed", errTooLarge: "malformed", spool.ErrBareCR: "malformed", spool.ErrBareLF: "malformed", spool.ErrNUL: "malformed", spool.ErrNoSpace: "full", spool.ErrInternal: "failed",
 }

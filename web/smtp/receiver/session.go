@@ -17,6 +17,7 @@ import (
 	"mailer/app/rules/feedback"
 	"mailer/app/sending/providerevents"
 	"mailer/app/sending/receiving"
+	"mailer/app/tenants/reports"
 	"mailer/web/smtp/conn"
 	"mailer/web/smtp/spool"
 )
@@ -30,6 +31,7 @@ type session struct {
 	accepted    bool // the peer named a recipient that is received
 	returnPaths []app.ReturnPath
 	targets     []receiving.Target
+	domains     []reports.Target // to which the message is a report
 	refusals    int
 	taken       bool // the message was taken
 }
@@ -42,7 +44,7 @@ func (s *session) Reset() {
 		s.conn.Expire(s.server.limits.session)
 		s.conn.AllowMessage()
 	}
-	s.from, s.returnPaths, s.targets, s.taken = "", nil, nil, false
+	s.from, s.returnPaths, s.targets, s.domains, s.taken = "", nil, nil, nil, false
 }
 
 // setTimeout sets the time for each following command, at a listener of this server.
@@ -73,7 +75,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 		return s.refuse(errNoRelay)
 	}
 	if path, ok := s.server.cfg.ProviderEvents.ReadReturnPath(to); ok {
-		if len(s.targets) > 0 {
+		if len(s.targets)+len(s.domains) > 0 {
 			return errSeparate
 		}
 		s.returnPaths = append(s.returnPaths, path)
@@ -84,6 +86,9 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 		s.server.cfg.ProviderEvents.NoteRefused(providerevents.SourceBounces, "a return path that is none of this server's")
 		return s.refuse(errNoSuchPath)
 	}
+	if s.server.cfg.Reports != nil && s.server.cfg.Reports.IsAddress(to) {
+		return s.rcptReport(to)
+	}
 	target, err := s.target(to)
 	switch {
 	case err == errNoRelay:
@@ -91,7 +96,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	case err != nil:
 		s.count(err, 0)
 		return err
-	case len(s.returnPaths) > 0:
+	case len(s.returnPaths)+len(s.domains) > 0:
 		return errSeparate
 	}
 	if !slices.Contains(s.targets, target) {
@@ -168,6 +173,9 @@ func (s *session) Data(r io.Reader) error {
 	defer s.conn.EndMessage()
 	if len(s.returnPaths) > 0 {
 		return s.bounce(r)
+	}
+	if len(s.domains) > 0 {
+		return s.report(r)
 	}
 	in := s.server.spool.New(s.conn.Network().String())
 	defer in.Close()
