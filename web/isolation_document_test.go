@@ -237,6 +237,9 @@ var bases = map[string]string{
 	"POST /emails/batch":                         `{"from":"a@ours.example","to":"b@example.org","subject":"s","text":"x"}`,
 	"POST /emails/batch#[].template.id":          `{"from":"a@ours.example","to":"b@example.org","subject":"s"}`,
 	"POST /broadcasts":                           `{"from":"a@ours.example","subject":"s","text":"x"}`,
+	"POST /routes":                               `{"match":"+x","actions":[{"type":"drop"}]}`,
+	"POST /routes#actions.[].template_id":        `{"match":"+x","actions":{"type":"reply_with"}}`,
+	"PATCH /routes/{id}#actions.[].template_id":  `{"actions":{"type":"reply_with"}}`,
 	"POST /forms":                                `{"name":"f","from":"a@ours.example"}`,
 	"POST /topics/{id}/archive":                  `{"broadcast_id":"{/broadcasts}"}`,
 	"POST /automations":                          `{"name":"a","steps":[{"key":"start","type":"trigger","config":{"event_name":"x"}}],"connections":[]}`,
@@ -304,7 +307,13 @@ func (d *apiDocument) buildObject(s *apiSchema, base any, steps []string, value 
 		}
 	}
 	if len(steps) > 0 {
-		out[steps[0]] = d.build(s.Properties[steps[0]], nil, steps[1:], value)
+		var item any // of a list, whose base is that of its items
+		if d.resolve(s.Properties[steps[0]]).Items != nil {
+			if one, ok := out[steps[0]].(map[string]any); ok {
+				item = one
+			}
+		}
+		out[steps[0]] = d.build(s.Properties[steps[0]], item, steps[1:], value)
 	}
 	return out
 }
