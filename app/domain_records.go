@@ -167,6 +167,7 @@ const (
 	DNSCNAME DNSType = "CNAME"
 	DNSA     DNSType = "A"
 	DNSAAAA  DNSType = "AAAA"
+	DNSPTR   DNSType = "PTR"
 )
 
 // DNSAnswer is the answer of authoritative servers about a name and a type.

@@ -88,6 +88,7 @@ func (c *Store) reportsShow() *cobra.Command {
 			if err != nil {
 				return noDomain(ctx, e, &team, bareName(args[0]), err)
 			}
+			e.Reports.Resolver = nil // a command ends before look-ups in the background do
 			o, err := e.Reports.Overview(ctx, byOperator(&team), d.ID, days)
 			if err != nil {
 				return err

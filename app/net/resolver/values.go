@@ -13,6 +13,7 @@ import (
 // kinds are the supported record types.
 var kinds = map[app.DNSType]uint16{
 	app.DNSText: dns.TypeTXT, app.DNSMX: dns.TypeMX, app.DNSCNAME: dns.TypeCNAME, app.DNSA: dns.TypeA, app.DNSAAAA: dns.TypeAAAA,
+	app.DNSPTR: dns.TypePTR,
 }
 
 // value converts a record to an app.DNSValue.
@@ -28,6 +29,8 @@ func value(rr dns.RR) app.DNSValue {
 		v.Text, v.Priority = plain(rr.Mx), int(rr.Preference)
 	case *dns.CNAME:
 		v.Text = plain(rr.Target)
+	case *dns.PTR:
+		v.Text = plain(rr.Ptr)
 	case *dns.A, *dns.AAAA:
 		v.Text = address(rr).String()
 	}

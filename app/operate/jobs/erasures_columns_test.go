@@ -27,6 +27,7 @@ var erasedColumns = strings.Fields(`forward_addresses.address mail_routes.action
 // otherColumns hold no address of a contact: names and ids of tables or columns.
 var otherColumns = strings.Fields(`
 	automation_counts automation_entries automation_listeners automation_members automation_teams automations custom_events
+	mail_report_days mail_report_sources mail_report_warnings mail_reports reverse_names
 	certificate_states certificates changes dkim_keys dns_credentials dns_published domains feeds issues logos nodes origin pages_hosts relay_states relays schema_versions settings teams writes state
 	received_days route_effects emails.forward_id received_emails.effects
 	received_emails.peer received_emails.message_id received_emails.files received_emails.auth received_emails.spam received_emails.answers received_emails.auto received_emails.digest received_contents.received_id received_pieces.received_id

@@ -403,3 +403,34 @@ func TestNamedSources(t *testing.T) {
 		t.Errorf("%+v", named)
 	}
 }
+
+func TestReverseNamesOfFailingSources(t *testing.T) {
+	f := newFixture(t)
+	asked := 0
+	f.service.Resolver = func(_ context.Context, name string, kind app.DNSType) (answer app.DNSAnswer, err error) {
+		asked++
+		for _, known := range []struct{ name, kind, value string }{
+			{"9.113.0.203.in-addr.arpa.", "PTR", "mta.shop.example"}, {"mta.shop.example", "A", "203.0.113.9"},
+			{"7.100.51.198.in-addr.arpa.", "PTR", "www.bank.example"}, {"www.bank.example", "A", "192.0.2.44"}, // leads elsewhere
+		} {
+			if known.name == name && known.kind == string(kind) {
+				answer.Records = append(answer.Records, app.DNSValue{Text: known.value})
+			}
+		}
+		return answer, nil
+	}
+	f.upload(0, "r", report("one.test", google, "a", 1, row{"203.0.113.9", 20, "fail", "fail"}, row{"198.51.100.7", 10, "fail", "fail"}, row{"192.0.2.1", 5, "pass", "pass"}))
+	f.overview(0)
+	f.Services.Workers.Wait()
+	o := f.overview(0)
+	if s := o.Sources; s[0].ReverseName != "mta.shop.example" || s[1].ReverseName != "" || s[2].ReverseName != "" {
+		t.Errorf("%+v", s)
+	}
+	if text := mailreport.Text(o.Sentences); !strings.Contains(text, "20 from 203.0.113.9 (reverse name mta.shop.example) failed") {
+		t.Error(text)
+	}
+	f.Services.Workers.Wait()
+	if asked != 4 {
+		t.Errorf("%d questions", asked)
+	}
+}
