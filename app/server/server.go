@@ -20,8 +20,8 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/metrics"
-	"mailer/app/net/rspamd"
 	"mailer/app/moving/transfer"
+	"mailer/app/net/rspamd"
 	"mailer/app/operate/backup"
 	"mailer/app/operate/certificates"
 	"mailer/app/operate/health"
@@ -113,7 +113,7 @@ type Config struct {
 	MaxReceived int64
 	// SpamFilter is asked about mail of other servers; nil: none is.
 	SpamFilter *rspamd.Client
-	MaxImages   int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
+	MaxImages  int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
 	// PagesHost is the host of what all teams publish. Empty: none (for commands: that of the server).
 	PagesHost string
 	// Disposable are the domains to whose addresses forms with RejectDisposable send nothing; nil: none.

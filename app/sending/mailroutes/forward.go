@@ -91,6 +91,9 @@ func (f *forwarded) readFiles(raw []byte) {
 		f.withoutFiles()
 		return
 	}
+	if f.m.Cut {
+		f.note = fmt.Sprintf("It exceeds limits, so that parts are missing here. All of it is in the account of %s, with the id %s.", f.team, f.e.ID)
+	}
 	shown := map[string]bool{}
 	for i := range f.m.Files {
 		file := &f.m.Files[i]

@@ -123,7 +123,7 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		if err := tx.InsertReceived(e, digest); err != nil {
 			return err
 		}
-		return s.announce(tx, e, plan.Announce, broadcastID)
+		return s.announce(tx, e, broadcastID, plan.Announce)
 	})
 	if errors.Is(err, ErrFull) {
 		return err
@@ -160,7 +160,7 @@ type replyPayload struct {
 
 // announce stores the webhook events of a received email: email.received if wanted, and email.replied if a recipient of
 // one of the team's emails answered it in person.
-func (s *Service) announce(tx *db.Tx, e *app.Received, wanted bool, broadcastID string) error {
+func (s *Service) announce(tx *db.Tx, e *app.Received, broadcastID string, wanted bool) error {
 	data := func() (any, error) { return webhook.ReceivedDataOf(e), nil }
 	if wanted {
 		if err := s.events.Announce(tx, e.TeamID, webhook.EmailReceived, data); err != nil {
