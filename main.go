@@ -99,7 +99,7 @@ type options struct {
 	maxAttachments, maxImages       int64
 	maxReceived                     int64
 	rspamd                          string
-	spamFilter                      *rspamd.Client // nil: none
+	askSpamFilter                   func(ctx context.Context, in *app.SpamQuestion) (*app.ReceivedSpam, error) // nil: none
 	fetchAttachments                bool
 	dev, devPublic, capture, dryRun bool
 	standby, migrate, dumped        bool
@@ -204,9 +204,11 @@ func (o *options) check(cmd *cobra.Command) error {
 	}
 	o.bounds = bounds
 	if o.rspamd != "" {
-		if o.spamFilter, err = rspamd.New(o.rspamd); err != nil {
+		client, err := rspamd.New(o.rspamd)
+		if err != nil {
 			return fmt.Errorf("--rspamd %w", err)
 		}
+		o.askSpamFilter = client.Check
 	}
 	if o.pagesHost != "" {
 		host, err := mailbox.ParseDomain(o.pagesHost)
@@ -433,7 +435,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, MaxReceived: o.maxReceived, SpamFilter: o.spamFilter, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetcher.FetchChanged, Disposable: disposable,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, MaxReceived: o.maxReceived, AskSpamFilter: o.askSpamFilter, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetcher.FetchChanged, Disposable: disposable,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),

@@ -111,6 +111,15 @@ const (
 	AutoBounce    AutoSubmitted = "bounce" // a delivery report (RFC 3464)
 )
 
+// SpamQuestion is a message of another server, and how it arrived, for a spam filter.
+type SpamQuestion struct {
+	Raw        []byte
+	RemoteIP   string
+	Helo       string
+	MailFrom   string // empty: the null sender
+	Recipients []string
+}
+
 // ReceivedSpam is what a rspamd says of a received email.
 type ReceivedSpam struct {
 	Score   float64  `json:"score"`

@@ -69,7 +69,7 @@ func TestReceivedEmail(t *testing.T) {
 		"reply_to":["r@example.net"],"received_for":["in@acme.test"],"message_id":"<m1@example.net>",
 		"attachments":[{"id":"` + m.Attachments[0].ID + `","filename":"p.png","size":4,"content_type":"image/png","content_id":"pic","content_disposition":"inline"},
 			{"id":"` + m.Attachments[1].ID + `","filename":".._.._evil.html","size":25,"content_type":"text/html","content_id":null,"content_disposition":"attachment"}],
-		"auth":{"spf":"pass","dkim":"none","dmarc":"pass","from_aligned":true},"in_reply_to_email_id":null,"reply_proven":false,"contact_id":null,"auto_submitted":null,"size":` + strconv.Itoa(len(aReply))
+		"auth":{"spf":"pass","dkim":"none","dmarc":"pass","from_aligned":true},"in_reply_to_email_id":null,"reply_proven":false,"contact_id":null,"auto_submitted":null,"size":` + strconv.Itoa(len(aReply)) + `,"effects":[]`
 	headers := `"headers":{"from":"Ann <Ann@Example.net>","to":"Team <in@acme.test>, b@other.test","cc":"c@other.test","reply-to":"r@example.net","subject":"Grüße","message-id":"<m1@example.net>",
 		"received":"from a\nfrom b","mime-version":"1.0","content-type":"multipart/mixed; boundary=x"}`
 	text := decoded[struct {

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"mailer/app/net/rspamd"
 	"mailer/app/operate/health"
 	"mailer/app/rules/relayurl"
 	"mailer/app/server"
@@ -45,7 +45,7 @@ func plainValue(f *pflag.Flag) string {
 		return server.DatabaseName(f.Value.String())
 	}
 	if f.Name == "rspamd" {
-		return rspamd.Mask(f.Value.String())
+		return withoutPassword(f.Value.String())
 	}
 	list, ok := f.Value.(pflag.SliceValue)
 	if !ok {
@@ -61,4 +61,19 @@ func plainValue(f *pflag.Flag) string {
 		}
 	}
 	return strings.Join(values, ", ")
+}
+
+// withoutPassword returns a URL without user and password, for people to read; "…" if it is none.
+func withoutPassword(address string) string {
+	if address == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "…"
+	}
+	if u.User != nil {
+		u.User = url.User("…")
+	}
+	return strings.Replace(u.String(), url.QueryEscape("…"), "…", 1)
 }

@@ -111,9 +111,9 @@ type Config struct {
 	DNS string
 	// MaxReceived is how many bytes of mail of other servers a team receives on a day; 0: receiving.DefaultDailyBytes.
 	MaxReceived int64
-	// SpamFilter is asked about mail of other servers; nil: none is.
-	SpamFilter *rspamd.Client
-	MaxImages  int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
+	// AskSpamFilter asks a spam filter about mail of other servers; nil: there is none.
+	AskSpamFilter func(ctx context.Context, in *app.SpamQuestion) (*app.ReceivedSpam, error)
+	MaxImages     int64 // bytes of the images of a team; 0: app.DefaultMaxImages; in cloud mode the plans decide
 	// PagesHost is the host of what all teams publish. Empty: none (for commands: that of the server).
 	PagesHost string
 	// Disposable are the domains to whose addresses forms with RejectDisposable send nothing; nil: none.
@@ -269,9 +269,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail.OnForward = s.MailRoutes.NoteForward
 	s.Receiving = receiving.New(b, s.Webhooks, s.Audience, s.MailRoutes, cfg.Memory)
 	s.Receiving.OnSignal = s.Automations.Signal
-	if cfg.SpamFilter != nil {
-		s.Receiving.AskSpamFilter = cfg.SpamFilter.Check
-	}
+	s.Receiving.AskSpamFilter = cfg.AskSpamFilter
 	s.Receiving.DailyBytes = cmp.Or(cfg.MaxReceived, receiving.DefaultDailyBytes)
 	s.Receiving.DiskFree = func() (free, size int64, err error) { return engine.DiskSpace(cfg.DB.Path()) }
 	s.Receiving.Check = mailauth.New(cfg.Resolver, b.Log).Check

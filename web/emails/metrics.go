@@ -28,7 +28,7 @@ type metricsInput struct {
 // MetricValues are the requested metrics. Each recipient counts once. Rates are between 0 and 1,
 // and 0 without data.
 type MetricValues struct {
-	Received            *float64 `json:"received,omitempty" doc:"None: this service receives no mail"`
+	Received            *float64 `json:"received,omitempty" doc:"None: received mail is not counted here"`
 	Delivered           *float64 `json:"delivered,omitempty" doc:"As far as the relay reports it"`
 	Complained          *float64 `json:"complained,omitempty"`
 	Suppressed          *float64 `json:"suppressed,omitempty"`

@@ -68,7 +68,7 @@ func TestAutomationsFollowClock(t *testing.T) {
 			}
 			return n
 		}
-		eventually(t, noticing, "the mails that are due at "+moment+" leave", func() (bool, string) {
+		eventually(t, 3*time.Minute, "the mails that are due at "+moment+" leave", func() (bool, string) {
 			n := got()
 			for what, times := range here {
 				if n[what] < times {

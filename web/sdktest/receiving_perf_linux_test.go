@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,7 @@ func TestHostileMailMemory(t *testing.T) {
 	part(t, judged)
 	w := newReceivingFixtureBy(t, startBare, strict)
 	before := w.in.peak(t)
-	const size = 39 << 20
+	const size = 38 << 20
 	head := func(id int, header string) string {
 		return fmt.Sprintf("From: ann@peer.test\r\nTo: support@in.example.test\r\nSubject: hostile\r\nMessage-ID: <h%d@peer.test>\r\nMIME-Version: 1.0\r\n%s\r\n\r\n", id, header)
 	}
@@ -58,7 +59,7 @@ func TestHostileMailMemory(t *testing.T) {
 	api := client{w.in.url, w.key}
 	done := make(chan struct{})
 	go func() { group.Wait(); close(done) }()
-	var worst time.Duration
+	var calls []time.Duration
 	for running := true; running; {
 		select {
 		case <-done:
@@ -66,19 +67,20 @@ func TestHostileMailMemory(t *testing.T) {
 		case <-time.After(200 * time.Millisecond):
 			began := time.Now()
 			api.send(t, map[string]any{"from": "a@example.test", "to": "reader@example.com", "subject": "beside", "text": "x"})
-			worst = max(worst, time.Since(began))
+			calls = append(calls, time.Since(began))
 		}
 	}
 	peak := w.in.peak(t)
-	t.Logf("%d messages of %d MiB: peak %.0f MB, before %.0f; slowest %s; an API call took %s at most", taken.Load(), size>>20, peak, before, time.Duration(slowest.Load()).Round(time.Millisecond), worst.Round(time.Millisecond))
+	slices.Sort(calls)
+	t.Logf("%d messages of %d MiB: peak %.0f MB, before %.0f; slowest %s; API calls took %s", taken.Load(), size>>20, peak, before, time.Duration(slowest.Load()).Round(time.Millisecond), quantiles(calls))
 	if int(taken.Load()) != len(bodies) || peak > before+1000 {
 		t.Error("hostile mail needs too much memory, or was not taken")
 	}
 }
 
-// TestSendingBesideReceiving: beside 100 incoming mails a second, the sending rate falls by at most their share of the
+// TestSendingWhileReceiving: beside 100 incoming mails a second, the sending rate falls by at most their share of the
 // processors.
-func TestSendingBesideReceiving(t *testing.T) {
+func TestSendingWhileReceiving(t *testing.T) {
 	part(t, judged)
 	w := newReceivingFixtureBy(t, startBare, strict)
 	h := &submissionFixture{instance: w.in, relay: w.sink, api: client{w.in.url, w.key}}
@@ -129,7 +131,7 @@ func TestSendingBesideReceiving(t *testing.T) {
 	ratio := both.sent / alone.sent
 	t.Logf("sending alone %.0f a second (server %.2f processors, test %.2f); receiving alone %.0f a second (server %.2f, test %.2f: a share of %.2f); both %.0f and %.0f a second (server %.2f): ratio %.2f",
 		alone.sent, alone.server, alone.self, only.received, only.server, only.self, share, both.sent, both.received, both.server, ratio)
-	if both.received < 90 || ratio < 1-share-0.15 {
+	if both.received < 0.8*only.received || ratio < 1-share-0.15 {
 		t.Error("receiving costs sending more than its share of the processors")
 	}
 }

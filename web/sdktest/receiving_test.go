@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +50,7 @@ const receivedMail = "From: Ann <ann@peer.test>\r\nTo: support@in.example.test\r
 type receivingFixture struct {
 	*fixture
 	at string
+	ns *nameServer
 }
 
 // newReceivingFixture starts the server and delivers one email.
@@ -60,21 +63,13 @@ func newReceivingFixture(t *testing.T, mode compat, args ...string) *receivingFi
 func newReceivingFixtureBy(t *testing.T, begin func(t *testing.T, args ...string) *instance, mode compat, args ...string) *receivingFixture {
 	t.Helper()
 	ns, at := newNameServer(t), freeAddr(t)
-	w := &receivingFixture{&fixture{sink: newSink(t, sinkOptions{})}, at}
+	w := &receivingFixture{&fixture{sink: newSink(t, sinkOptions{})}, at, ns}
 	w.in = begin(t, slices.Concat([]string{"--relay", "smtp://" + w.sink.addr + "?tls=off", "--resolver", ns.addr, "--smtp-receive", at, "--bounce-host", "mx.example.test", "--rate-limit", "0"}, mode.flags(), args)...)
+	needSpace(t, filepath.Dir(w.in.db))
 	w.key = w.in.newKey(t)
 	w.in.addDomain(t, "example.test")
 	w.in.addDomain(t, "in.example.test")
-	api := client{w.in.url, w.key}
-	var list struct{ Data []thing }
-	api.get(t, "/domains", &list)
-	id := list.Data[0].ID // the newest
-	api.ask(t, "PATCH", "/domains/"+id, map[string]any{"capabilities": map[string]any{"receiving": "enabled"}}, 200)
-	if err := w.deliver(receivedMail); err == nil || !strings.HasPrefix(err.Error(), "550") {
-		t.Errorf("before the MX record is found: %v", err)
-	}
-	ns.publish(t, dnsRecord{Name: "in.example.test", Type: "MX", Value: "mx.example.test", Priority: 10})
-	api.ask(t, "POST", "/domains/"+id+"/verify", nil, 200)
+	w.receives(t, w.key, "in.example.test")
 	eventually(t, time.Minute, "the mail is taken", func() (bool, string) {
 		err := w.deliver(receivedMail)
 		return err == nil, fmt.Sprint(err)
@@ -85,11 +80,42 @@ func newReceivingFixtureBy(t *testing.T, begin func(t *testing.T, args ...string
 	return w
 }
 
-// deliver sends a message as another server does, without TLS. An error begins with the reply.
-func (w *receivingFixture) deliver(message string) error {
+// needSpace skips the test if a server with its database in a directory would refuse mail for lack of space.
+func needSpace(t *testing.T, dir string) {
+	t.Helper()
+	var fs syscall.Statfs_t
+	must(t, syscall.Statfs(dir, &fs))
+	free, size := uint64(fs.Bavail)*uint64(fs.Bsize), uint64(fs.Blocks)*uint64(fs.Bsize)
+	need(t, free >= 10<<30 || free >= size/10, fmt.Sprintf("space for received mail: %d MB of %d MB are free in %s, which TMPDIR chooses", free>>20, size>>20, dir))
+}
+
+// receives makes the newest domain of a key's team receive.
+func (w *receivingFixture) receives(t *testing.T, key, name string) {
+	t.Helper()
+	api := client{w.in.url, key}
+	var list struct{ Data []domainThing }
+	api.get(t, "/domains", &list)
+	id := list.Data[0].ID
+	if list.Data[0].Name != name {
+		t.Fatalf("the newest domain is %+v", list.Data[0])
+	}
+	api.ask(t, "PATCH", "/domains/"+id, map[string]any{"capabilities": map[string]any{"receiving": "enabled"}}, 200)
+	if err := w.deliver(receivedMail, "support@"+name); err == nil || !strings.HasPrefix(err.Error(), "550") {
+		t.Errorf("before the MX record is found: %v", err)
+	}
+	w.ns.publish(t, dnsRecord{Name: name, Type: "MX", Value: "mx.example.test", Priority: 10})
+	api.ask(t, "POST", "/domains/"+id+"/verify", nil, 200)
+}
+
+// deliver sends a message as another server does, without TLS; to whom, if it is not support@in.example.test. An error
+// begins with the reply.
+func (w *receivingFixture) deliver(message string, to ...string) error {
+	if len(to) == 0 {
+		to = []string{"support@in.example.test"}
+	}
 	c, a, err := w.greet("")
 	if err == nil && a.code == 250 {
-		a, err = c.handIn(message, "", "support@in.example.test")
+		a, err = c.handIn(message, "", to...)
 	}
 	if c != nil {
 		c.Close()

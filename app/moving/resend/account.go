@@ -46,7 +46,7 @@ func (r *reader) domains(ctx context.Context) error {
 			return err
 		}
 		if d.Capabilities.Receiving == "enabled" {
-			if err := r.unmovable(fmt.Sprintf("domain %q: mail that it receives", d.Name), "a Mailer receives no mail: leave its MX where it is"); err != nil {
+			if err := r.unmovable(fmt.Sprintf("domain %q: mail that it receives", d.Name), "enable receiving of the domain here when its mail is to arrive here, and then change its MX"); err != nil {
 				return err
 			}
 		}
@@ -121,7 +121,7 @@ func (r *reader) others(ctx context.Context) error {
 		err = r.countOthers(ctx, "/emails", "emails that were sent", "they and what became of them stay at Resend: its dashboard shows them")
 	}
 	if err == nil {
-		err = r.countOthers(ctx, "/emails/receiving", "emails that were received", "a Mailer receives no mail: they stay at Resend")
+		err = r.countOthers(ctx, "/emails/receiving", "emails that were received", "they stay at Resend")
 	}
 	return err
 }

@@ -242,7 +242,7 @@ func (x *export) allDomains() error {
 
 func (x *export) domain(d *app.Domain) error {
 	err := x.put(archive.Domains, &archive.Domain{ID: d.ID, Name: d.Name, Region: d.Region, ReturnPath: d.ReturnPath, OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking,
-		TrackingSubdomain: d.TrackingSubdomain, Status: d.Status, Trusted: d.Trusted, Records: x.domains.DomainRecords(d), CreatedAt: d.CreatedAt})
+		TrackingSubdomain: d.TrackingSubdomain, Status: d.Status, Trusted: d.Trusted, Receiving: d.Receiving, Records: x.domains.DomainRecords(d), CreatedAt: d.CreatedAt})
 	if err != nil {
 		return err
 	}

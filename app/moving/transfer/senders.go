@@ -83,6 +83,11 @@ func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []arc
 		m.unmovable(what, err.Error())
 		return "", nil
 	}
+	d.Receiving, err = m.receiving(ctx, what, in, &d)
+	if err != nil {
+		return "", err
+	}
+	input.Receiving = d.Receiving
 	if len(d.Keys) == 0 {
 		return m.addDomain(ctx, what, input)
 	}
@@ -114,6 +119,25 @@ func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []arc
 		return "", err
 	}
 	return d.ID, nil
+}
+
+// receiving reports whether mail for a domain is to be received, as it was. It is received only once a check finds the
+// MX record of this server.
+func (m *importer) receiving(ctx context.Context, what string, in *archive.Domain, d *app.Domain) (bool, error) {
+	if !in.Receiving {
+		return false, nil
+	}
+	err := m.s.DB.Read(ctx, func(r *db.Reader) error { return m.s.domains.MayReceive(r, d) })
+	words, refused := refusalWords(err)
+	switch {
+	case refused:
+		m.unmovable(what+": receiving mail", words)
+	case err == nil:
+		m.unmovable(what+": its MX", "mail arrives here once the MX record names this server: see `mailer domains records "+d.Name+"`")
+	default:
+		return false, fmt.Errorf("%s: %w", what, err)
+	}
+	return !refused, nil
 }
 
 // isTrusted returns the initial status of a domain. An archive could claim any domain, so only the

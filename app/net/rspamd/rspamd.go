@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -52,30 +51,6 @@ func New(address string) (*Client, error) {
 	}}, nil
 }
 
-// Mask returns a URL without its user and password, for people to read; "…" if it is none.
-func Mask(address string) string {
-	if address == "" {
-		return ""
-	}
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return "…"
-	}
-	if u.User != nil {
-		u.User = url.User("…")
-	}
-	return strings.Replace(u.String(), url.QueryEscape("…"), "…", 1)
-}
-
-// Input is a message and how it arrived.
-type Input struct {
-	Raw        []byte
-	RemoteIP   string
-	Helo       string
-	MailFrom   string // empty: the null sender
-	Recipients []string
-}
-
 // answer is what rspamd answers. Its other members are ignored.
 type answer struct {
 	Score   *float64 `json:"score"`
@@ -87,7 +62,7 @@ type answer struct {
 }
 
 // Check asks what rspamd says of a message, within 10 seconds.
-func (c *Client) Check(ctx context.Context, in *Input) (*app.ReceivedSpam, error) {
+func (c *Client) Check(ctx context.Context, in *app.SpamQuestion) (*app.ReceivedSpam, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.check.String(), bytes.NewReader(in.Raw))
 	if err != nil {
 		return nil, errors.New("rspamd: the URL is invalid")

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"mailer/app"
 	"mailer/app/net/rspamd"
 )
 
-var input = rspamd.Input{Raw: []byte("Subject: hello\r\n\r\nHello\r\n"), RemoteIP: "192.0.2.7", Helo: "peer.test", MailFrom: "bob@example.net", Recipients: []string{"ann@one.test", "x@one.test"}}
+var input = app.SpamQuestion{Raw: []byte("Subject: hello\r\n\r\nHello\r\n"), RemoteIP: "192.0.2.7", Helo: "peer.test", MailFrom: "bob@example.net", Recipients: []string{"ann@one.test", "x@one.test"}}
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -98,12 +99,9 @@ func TestCheckWithoutServer(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	t.Parallel()
-	for address, masked := range map[string]string{"http://127.0.0.1:11333": "http://127.0.0.1:11333", "https://ann:secret@spam.test/path": "https://…@spam.test/path", "http://[::1]:11333/": "http://[::1]:11333/"} {
+	for _, address := range []string{"http://127.0.0.1:11333", "https://ann:secret@spam.test/path", "http://[::1]:11333/"} {
 		if _, err := rspamd.New(address); err != nil {
 			t.Errorf("%s: %v", address, err)
-		}
-		if got := rspamd.Mask(address); got != masked {
-			t.Errorf("%s is shown as %s", address, got)
 		}
 	}
 	for _, address := range []string{"", "127.0.0.1:11333", "ftp://x", "http://", "http://:11333", "http://x?y=z", "http://x#y", "http://%zz"} {

@@ -15,7 +15,7 @@ var metrics = []struct {
 	name Metric
 	of   func(t *counters.Tally) float64
 }{
-	{"received", func(*counters.Tally) float64 { return 0 }}, // this service receives no mail
+	{"received", func(*counters.Tally) float64 { return 0 }}, // received mail is not counted here
 	{"delivered", func(t *counters.Tally) float64 { return float64(t.Delivered) }},
 	{"complained", func(t *counters.Tally) float64 { return float64(t.Complained) }},
 	{"suppressed", func(t *counters.Tally) float64 { return float64(t.Suppressed) }},

@@ -316,6 +316,7 @@ type Domain struct {
 	TrackingSubdomain string           `json:"tracking_subdomain,omitzero"`
 	Status            app.DomainStatus `json:"status,omitzero"`
 	Trusted           bool             `json:"trusted,omitzero"`
+	Receiving         bool             `json:"receiving,omitzero"` // the team wants its mail
 	Records           []app.DNSRecord  `json:"records,omitzero"`
 	CreatedAt         time.Time        `json:"created_at,omitzero"`
 }

@@ -3,7 +3,7 @@
 // feedback stops at the first text.
 //
 // Failure policy: nothing fails. Broken mail is read as far as possible, in linear time. At most
-// 1,000 parts, 20 nested multiparts, 256 KiB of headers, and 4 MiB of text and of HTML are read; the
+// 1,000 parts, 20 nested multiparts, 256 KiB of headers, and 2 MiB of text and of HTML are read; the
 // rest is left out, and Message.Cut reports it. No text holds NUL or invalid UTF-8.
 package inbound
 
@@ -27,7 +27,7 @@ const (
 )
 
 // MaxBodies is the maximum length in bytes of all bodies in UTF-8, and of each of Text and HTML.
-const MaxBodies = 4 << 20
+const MaxBodies = 2 << 20
 
 // Message is a message as people read it.
 type Message struct {

@@ -3,6 +3,7 @@ package inbound
 import (
 	"strings"
 
+	"mailer/app"
 	"mailer/app/kit/htmltext"
 )
 
@@ -11,7 +12,7 @@ import (
 // marks quotes better than the text. It takes linear time.
 //
 // Forwarded mail is returned whole: what it quotes is what it says. So is a message in which
-// nothing is recognised, or in which nothing is left. Of a text the first MiB is read.
+// nothing is recognised, or in which nothing is left. Of a text the first MiB is read, and the rest left out.
 func ReplyText(m *Message) string {
 	text, _ := replyText(m)
 	return text
@@ -19,7 +20,7 @@ func ReplyText(m *Message) string {
 
 // replyText returns also the work, in bytes looked at.
 func replyText(m *Message) (text string, work int) {
-	whole := strings.Trim(lineFeeds(m.Text), "\n \t")
+	whole := strings.Trim(lineFeeds(app.CutText(m.Text, maxReply)), "\n \t")
 	if isForward(m.Subject) {
 		return whole, 0
 	}

@@ -15,7 +15,6 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/fair"
 	"mailer/app/kit/membudget"
-	"mailer/app/net/rspamd"
 	"mailer/app/rules/mailauth"
 	"mailer/app/sending/mailroutes"
 	"mailer/app/tenants/audience"
@@ -33,7 +32,7 @@ type Service struct {
 	// Check authenticates the sender of a message. Set before use.
 	Check func(ctx context.Context, in mailauth.Input) app.ReceivedAuth
 	// AskSpamFilter asks a spam filter; nil: there is none. Set before use.
-	AskSpamFilter func(ctx context.Context, in *rspamd.Input) (*app.ReceivedSpam, error)
+	AskSpamFilter func(ctx context.Context, in *app.SpamQuestion) (*app.ReceivedSpam, error)
 	// OnSignal stores the event of a contact that answered an email, for automations; nil: nothing. Set before use.
 	OnSignal func(tx *db.Tx, signal app.Signal) error
 	// DiskFree returns the free bytes of the disk of the database, and its size. Set before use.

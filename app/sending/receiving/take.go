@@ -15,7 +15,6 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
-	"mailer/app/net/rspamd"
 	"mailer/app/rules/inbound"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
@@ -123,7 +122,7 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		if err := tx.InsertReceived(e, digest); err != nil {
 			return err
 		}
-		return s.announce(tx, e, broadcastID, plan.Announce)
+		return s.announce(tx, e, plan.Announce, broadcastID)
 	})
 	if errors.Is(err, ErrFull) {
 		return err
@@ -138,7 +137,7 @@ func (s *Service) askSpamFilter(ctx context.Context, in *Delivery, raw []byte) *
 	if s.AskSpamFilter == nil {
 		return nil
 	}
-	question := &rspamd.Input{Raw: raw, RemoteIP: in.RemoteIP.String(), Helo: in.Helo, MailFrom: in.MailFrom}
+	question := &app.SpamQuestion{Raw: raw, RemoteIP: in.RemoteIP.String(), Helo: in.Helo, MailFrom: in.MailFrom}
 	for _, t := range in.To {
 		question.Recipients = append(question.Recipients, t.Address)
 	}
@@ -160,7 +159,7 @@ type replyPayload struct {
 
 // announce stores the webhook events of a received email: email.received if wanted, and email.replied if a recipient of
 // one of the team's emails answered it in person.
-func (s *Service) announce(tx *db.Tx, e *app.Received, broadcastID string, wanted bool) error {
+func (s *Service) announce(tx *db.Tx, e *app.Received, wanted bool, broadcastID string) error {
 	data := func() (any, error) { return webhook.ReceivedDataOf(e), nil }
 	if wanted {
 		if err := s.events.Announce(tx, e.TeamID, webhook.EmailReceived, data); err != nil {

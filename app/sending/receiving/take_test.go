@@ -11,7 +11,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
-	"mailer/app/net/rspamd"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/mail"
@@ -252,8 +251,8 @@ func TestSpamFilter(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var failed error
-	var asked *rspamd.Input
-	f.service.AskSpamFilter = func(_ context.Context, in *rspamd.Input) (*app.ReceivedSpam, error) {
+	var asked *app.SpamQuestion
+	f.service.AskSpamFilter = func(_ context.Context, in *app.SpamQuestion) (*app.ReceivedSpam, error) {
 		asked = in
 		return &app.ReceivedSpam{Score: 7.5, Reasons: []string{"A"}, IsSpam: true}, failed
 	}

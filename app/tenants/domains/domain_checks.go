@@ -243,9 +243,9 @@ func verifiedByOthers(r *db.Reader, d *app.Domain) (bool, error) {
 	return slices.ContainsFunc(all, func(o db.ReceivingDomain) bool { return o.TeamID != d.TeamID && o.Verified }), err
 }
 
-// mayReceive refuses to receive mail for a domain on a server that receives none, or for which another team has
+// MayReceive refuses to receive mail for a domain on a server that receives none, or for which another team has
 // verified the name. Errors: CodeValidation, CodeConflict.
-func (s *Service) mayReceive(r *db.Reader, d *app.Domain) error {
+func (s *Service) MayReceive(r *db.Reader, d *app.Domain) error {
 	if app.BounceMX(s.Settings.BounceHost) == "" {
 		return app.Invalid("capabilities.receiving", "can't be enabled: this server receives no mail. Its operator starts it with --smtp-receive, and with --bounce-host where the host is not that of --base-url")
 	}

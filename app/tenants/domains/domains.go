@@ -50,7 +50,7 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	d.Keys = []app.DKIMPair{pair}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if d.Receiving {
-			if err := s.mayReceive(&tx.Reader, &d); err != nil {
+			if err := s.MayReceive(&tx.Reader, &d); err != nil {
 				return err
 			}
 		}
@@ -145,7 +145,7 @@ func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, pat
 			return nil
 		}
 		if d.Receiving && !old.Receiving {
-			if err := s.mayReceive(&tx.Reader, &d); err != nil {
+			if err := s.MayReceive(&tx.Reader, &d); err != nil {
 				return err
 			}
 		}
