@@ -21,7 +21,6 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/metrics"
 	"mailer/app/moving/transfer"
-	"mailer/app/net/rspamd"
 	"mailer/app/operate/backup"
 	"mailer/app/operate/certificates"
 	"mailer/app/operate/health"
