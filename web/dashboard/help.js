@@ -4,7 +4,7 @@
 const pages = /** @type {[string, string][]} */ ([
 	['/emails', 'sending#why-did-it-not-arrive'],
 	['/received', 'receiving'],
-	['/routes', 'receiving'],
+	['/routes', 'routes'],
 	['/broadcasts', 'broadcasts'],
 	['/automations', 'automations'],
 	['/feeds', 'broadcasts'],

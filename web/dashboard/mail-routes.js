@@ -105,7 +105,7 @@ export default function MailRoutes() {
 	return html`<${Head} title=${t('routes.title')}>${button}<//>
 	<${EmailSections} at="routes" />
 	<p class="routes-text t13r ink2">${t('routes.text')}</p>
-	<${Table} list=${list} label=${t('routes.title')} top empty=${html`<${Empty} icon="flow" ghost=${[['support@example.com', t('routes.types.webhook')], ['*@example.com', t('routes.types.drop')]]} title=${t('routes.none')} act=${html`${button}<${Button} href="/manual/receiving">${t('received.manual')}<//>`}>${t(mayAdmin.value ? 'routes.noneText' : 'domain.askAdmin')}<//>`} columns=${[
+	<${Table} list=${list} label=${t('routes.title')} top empty=${html`<${Empty} icon="flow" ghost=${[['support@example.com', t('routes.types.webhook')], ['*@example.com', t('routes.types.drop')]]} title=${t('routes.none')} act=${html`${button}<${Button} href="/manual/routes">${t('ui.manual')}<//>`}>${t(mayAdmin.value ? 'routes.noneText' : 'domain.askAdmin')}<//>`} columns=${[
 		{ name: t('routes.match'), class: 'cell-name break w-to', cell: (row) => html`<bdi class="medium">${row.match}</bdi>` },
 		{ name: t('routes.actions'), cell: (row) => html`<${Actions} of=${row} />` },
 		...(mayAdmin.value ? [{ name: t('ui.acts'), hide: true, class: 'num w-routeacts', cell: (row) => html`<span class="row row--end"><${Button} icon="up" kind="quiet" class="hide-s" label=${t('routes.up', { match: row.match })} disabled=${row.position <= 1} onClick=${() => move(row, row.position - 1)} /><${Button} icon="down" kind="quiet" class="hide-s" label=${t('routes.down', { match: row.match })} disabled=${row.position >= rows.length} onClick=${() => move(row, row.position + 1)} /><${Menu} kind="quiet" label=${t('routes.acts', { match: row.match })} items=${[
