@@ -14,8 +14,8 @@ type State struct {
 	// DB, WAL, Images, Received and DiskFree are bytes; Images and Received are the parts of DB that images and received
 	// mail take.
 	DB, WAL, Images, Received, DiskFree int64
-	OpenRuns                  int64     // of automations
-	LastBackup                time.Time // zero: no backup
+	OpenRuns                            int64     // of automations
+	LastBackup                          time.Time // zero: no backup
 }
 
 // Relay is the state of a relay.
