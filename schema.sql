@@ -1516,6 +1516,7 @@ CREATE TABLE received_days (
   bytes   INTEGER NOT NULL,
   PRIMARY KEY (team_id, day)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX received_days_day ON received_days (day);
 
 -- Rules for received mail, tried in order; the first that matches decides.
 CREATE TABLE mail_routes (

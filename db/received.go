@@ -207,6 +207,12 @@ func (tx *Tx) PurgeReceivedDays(teamID string, before time.Time) error {
 	return tx.Write(`DELETE FROM received_days WHERE team_id = ? AND day < ?`, teamID, before.UTC().Format(time.DateOnly))
 }
 
+// AllReceived returns how many emails and bytes all teams received since the beginning of a day.
+func (r *Reader) AllReceived(since time.Time) (emails, bytes int64, err error) {
+	err = r.Row(`SELECT coalesce(sum(emails), 0), coalesce(sum(bytes), 0) FROM received_days WHERE day >= ?`, []any{since.UTC().Format(time.DateOnly)}, &emails, &bytes)
+	return emails, bytes, err
+}
+
 // ReceivedBytes returns the bytes that a team received since a day.
 func (r *Reader) ReceivedBytes(teamID string, since time.Time) (n int64, err error) {
 	err = r.Row(`SELECT COALESCE(SUM(bytes), 0) FROM received_days WHERE team_id = ? AND day >= ?`, []any{teamID, since.UTC().Format(time.DateOnly)}, &n)

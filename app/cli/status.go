@@ -92,6 +92,9 @@ func printStatus(st *health.Status) error {
 	}
 	fmt.Printf("database  %s, write-ahead log %s (%s)\nimages    %s\ndisk      %s free\n",
 		base.FormatBytes(st.Database.Bytes), base.FormatBytes(st.Database.WALBytes), strings.Join(tables, ", "), base.FormatBytes(st.Database.Images), base.FormatBytes(st.Database.DiskFree))
+	if r := st.Database.Received; r.Stored > 0 || r.Emails > 0 {
+		fmt.Printf("received  %d emails (%s) since yesterday, about %s kept\n", r.Emails, base.FormatBytes(r.Bytes), base.FormatBytes(r.Stored))
+	}
 	if !st.Remote {
 		fmt.Printf("backup    %s\n", orNone(st.Backup.Last))
 	}

@@ -8,6 +8,7 @@ import (
 	"mailer/app"
 	"mailer/app/kit/clock"
 	"mailer/app/kit/metrics"
+	"mailer/app/operate/retention"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/queue"
 	"mailer/db"
@@ -38,6 +39,11 @@ func (s *Server) sampleMetrics(ctx context.Context) (state metrics.State, err er
 	if state.Images, err = db.Get(ctx, s.DB, (*db.Reader).AllImageBytes); err != nil {
 		return state, err
 	}
+	received, err := retention.ReceivedOf(ctx, s.Base)
+	if err != nil {
+		return state, err
+	}
+	state.Received = received.Stored
 	if state.OpenRuns, err = db.Get(ctx, s.DB, (*db.Reader).AllOpenRuns); err != nil {
 		return state, err
 	}

@@ -65,10 +65,18 @@ type statusCount struct {
 }
 
 type statusDatabase struct {
-	Bytes    int64 `json:"bytes"`
-	WALBytes int64 `json:"wal_bytes"`
-	DiskFree int64 `json:"disk_free" doc:"In bytes"`
-	Images   int64 `json:"images" doc:"Bytes of the images of all teams, within the database"`
+	Bytes    int64          `json:"bytes"`
+	WALBytes int64          `json:"wal_bytes"`
+	DiskFree int64          `json:"disk_free" doc:"In bytes"`
+	Images   int64          `json:"images" doc:"Bytes of the images of all teams, within the database"`
+	Received statusReceived `json:"received"`
+}
+
+// statusReceived is the mail of other servers that all teams received.
+type statusReceived struct {
+	Emails int64 `json:"emails" doc:"Today and yesterday, in UTC"`
+	Bytes  int64 `json:"bytes" doc:"Of these emails"`
+	Stored int64 `json:"stored" doc:"Bytes of all that are kept, about"`
 }
 
 type statusBackup struct {
@@ -149,7 +157,7 @@ func newServerStatus(st *health.Status) serverStatus {
 			}),
 			ToDomains: converted(st.Queue.ToDomains, func(d queue.DomainCount) queueDomainCount { return queueDomainCount(d) }),
 		},
-		Database: statusDatabase{Bytes: st.Database.Bytes, WALBytes: st.Database.WALBytes, DiskFree: st.Database.DiskFree, Images: st.Database.Images},
+		Database: statusDatabase{Bytes: st.Database.Bytes, WALBytes: st.Database.WALBytes, DiskFree: st.Database.DiskFree, Images: st.Database.Images, Received: statusReceived(st.Database.Received)},
 		Backup:   statusBackup(st.Backup), Version: st.Version,
 		Certificates: converted(st.Certificates, func(c health.Certificate) statusCertificate { return statusCertificate(c) }),
 		Servers:      converted(st.Servers, func(n health.Node) statusServer { return statusServer(n) }),

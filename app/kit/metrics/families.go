@@ -21,6 +21,7 @@ const (
 	nameDB        = "mailer_db_bytes"
 	nameWAL       = "mailer_wal_bytes"
 	nameImages    = "mailer_images_bytes"
+	nameStored    = "mailer_received_stored_bytes"
 	nameRuns      = "mailer_automation_runs_open"
 	nameDiskFree  = "mailer_disk_free_bytes"
 	nameBackupAge = "mailer_backup_age_seconds"
@@ -53,6 +54,7 @@ func Families() []Family {
 		{nameWAL, "gauge", "Size of the database's write-ahead log."},
 		{nameRuns, "gauge", "Open runs of automations of all teams."},
 		{nameImages, "gauge", "Size of the images of all teams, within the database."},
+		{nameStored, "gauge", "About the size of the received mail of all teams, within the database."},
 		{nameDiskFree, "gauge", "Free space on the disk of the database, for its user."},
 		{nameBackupAge, "gauge", "Time since the last backup; missing where none was made."},
 	}

@@ -11,10 +11,11 @@ type State struct {
 	Relays  []Relay
 	Waiting []Waiting
 	Active  []Active
-	// DB, WAL, Images and DiskFree are bytes; Images is the part of DB that images take.
-	DB, WAL, Images, DiskFree int64
-	OpenRuns                  int64     // of automations
-	LastBackup                time.Time // zero: no backup
+	// DB, WAL, Images, Received and DiskFree are bytes; Images and Received are the parts of DB that images and received
+	// mail take.
+	DB, WAL, Images, Received, DiskFree int64
+	OpenRuns                            int64     // of automations
+	LastBackup                          time.Time // zero: no backup
 }
 
 // Relay is the state of a relay.

@@ -75,6 +75,7 @@ func (s *State) write(shown map[string]*bytes.Buffer, now time.Time) {
 	put(nameDB, float64(s.DB))
 	put(nameWAL, float64(s.WAL))
 	put(nameImages, float64(s.Images))
+	put(nameStored, float64(s.Received))
 	put(nameRuns, float64(s.OpenRuns))
 	put(nameDiskFree, float64(s.DiskFree))
 	if !s.LastBackup.IsZero() {

@@ -15,6 +15,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/operate/retention"
 	"mailer/app/rules/feedback"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/queue"
@@ -51,10 +52,11 @@ type Node struct {
 
 // Database is the used and free space in bytes.
 type Database struct {
-	Bytes    int64 `json:"bytes"`
-	WALBytes int64 `json:"wal_bytes"`
-	DiskFree int64 `json:"disk_free"`
-	Images   int64 `json:"images"` // of all teams, within Bytes
+	Bytes    int64              `json:"bytes"`
+	WALBytes int64              `json:"wal_bytes"`
+	DiskFree int64              `json:"disk_free"`
+	Images   int64              `json:"images"` // of all teams, within Bytes
+	Received retention.Received `json:"received"`
 
 	Tables []Table `json:"-"` // the largest tables, with their indexes
 }
@@ -93,6 +95,9 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 		return out, err
 	}
 	if out.Database.Images, err = db.Get(ctx, s.DB, (*db.Reader).AllImageBytes); err != nil {
+		return out, err
+	}
+	if out.Database.Received, err = retention.ReceivedOf(ctx, s.Base); err != nil {
 		return out, err
 	}
 	last, err := s.backup.Last(ctx)

@@ -72,6 +72,33 @@ const (
 	samples = 200
 )
 
+// keptSince returns since when received mail is kept.
+func keptSince(b *base.Base) (since time.Time) {
+	if kept := b.Settings.Rules().Keep.Received; kept > 0 {
+		since = clock.Now().Add(-kept)
+	}
+	return since
+}
+
+// Received is the mail of other servers that all teams received.
+type Received struct {
+	Emails int64 `json:"emails"` // today and yesterday, in UTC
+	Bytes  int64 `json:"bytes"`  // of these
+	Stored int64 `json:"stored"` // bytes of all that is kept, about: what an erasure deleted counts until it had expired
+}
+
+// ReceivedOf returns what all teams received.
+func ReceivedOf(ctx context.Context, b *base.Base) (out Received, err error) {
+	err = b.DB.Read(ctx, func(r *db.Reader) error {
+		if _, out.Stored, err = r.AllReceived(keptSince(b)); err != nil {
+			return err
+		}
+		out.Emails, out.Bytes, err = r.AllReceived(clock.Now().Add(-24 * time.Hour))
+		return err
+	})
+	return out, err
+}
+
 // Disk computes the disk usage in short reads, in a server or a command.
 func (s *Service) Disk(ctx context.Context) (out *Disk, err error) {
 	out = &Disk{}
@@ -200,11 +227,7 @@ func (s *Service) sample(ctx context.Context, t *DiskTeam, picked []string) erro
 		if t.Images, err = r.ImageBytes(t.ID); err != nil {
 			return err
 		}
-		var since time.Time // of mail that is kept
-		if kept := s.Settings.Rules().Keep.Received; kept > 0 {
-			since = clock.Now().Add(-kept)
-		}
-		if received, err = r.ReceivedBytes(t.ID, since); err != nil {
+		if received, err = r.ReceivedBytes(t.ID, keptSince(s.Base)); err != nil {
 			return err
 		}
 		recipients, contacts, err = r.TeamRows(t.ID)

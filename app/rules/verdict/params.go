@@ -38,7 +38,7 @@ type VerdictParams struct {
 	Reason          string `json:"reason,omitempty" doc:"What the operator said"`
 	Outcome         string `json:"outcome,omitempty" doc:"The outcome that a test recipient simulates"`
 	Name            string `json:"name,omitempty" doc:"Of who answered; without a contact's name the address"`
-	After           string `json:"after,omitempty" doc:"How long after it was sent, like 12 minutes"`
+	After           string `json:"after,omitempty" doc:"How long after it was sent, in words"`
 }
 
 // value is a parameter as text; empty: absent.
