@@ -49,7 +49,7 @@ var layers = [][]string{
 	{""}, // main
 	{"web/listen"},
 	{"web"},
-	{"web/account", "web/audience", "web/automations", "web/receiving", "web/reports", "web/broadcasts", "web/dashboard", "web/emails", "web/manual", "web/mcp", "web/operator", "web/pages", "web/smtp/receiver", "web/smtp/submission"},
+	{"web/account", "web/audience", "web/automations", "web/mailroutes", "web/receiving", "web/reports", "web/broadcasts", "web/dashboard", "web/emails", "web/manual", "web/mcp", "web/operator", "web/pages", "web/smtp/receiver", "web/smtp/submission"},
 	{"web/shapes"},
 	{"web/rest", "web/smtp/conn", "web/smtp/spool", "app/cli"},
 	{"app/server"},

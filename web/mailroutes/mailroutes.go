@@ -15,7 +15,7 @@ import (
 
 // routeAction is one action of a route.
 type routeAction struct {
-	Type       app.RouteActionType `json:"type" enum:"webhook,forward,drop,reply_with" doc:"webhook: announce it as email.received. forward: send it on. drop: accept it, and neither store nor announce it; it stands alone. reply_with: answer with a template. All but drop store the email"`
+	Type       app.RouteActionType `json:"type" enum:"webhook,forward,drop,reply_with" doc:"webhook: announce it as email.received. forward: send it on. drop: accept it, and neither store nor announce it; it is then the only action. reply_with: answer with a template. All but drop store the email"`
 	To         string              `json:"to,omitempty" doc:"Of forward: the address. Its owner gets a mail, and nothing is forwarded before a button in it was pressed"`
 	TemplateID string              `json:"template_id,omitempty" doc:"Of reply_with: a published template. Only mail that passes DMARC is answered: each address at most once a week"`
 }
