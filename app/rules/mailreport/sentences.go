@@ -131,17 +131,6 @@ var texts = map[SentenceCode]string{
 	CodeNoSourceNamedYet: "You have not named any source as yours yet.",
 }
 
-// Templates returns the English templates of all sentences by code. {name} is a value of Params,
-// {percent} that of Passed in Messages; {name|one|many} is a number with its noun. Text in square
-// brackets is left out if one of its values is zero.
-func Templates() map[SentenceCode]string {
-	out := make(map[SentenceCode]string, len(texts))
-	for code, text := range texts {
-		out[code] = text
-	}
-	return out
-}
-
 func sentence(code SentenceCode, p Params) Sentence {
 	return Sentence{code, p, p.fill(texts[code])}
 }

@@ -70,7 +70,7 @@ func TestPercentIsNotRoundedToAllOrNothing(t *testing.T) {
 func TestTemplatesUseKnownValues(t *testing.T) {
 	p := Params{Domain: "example.com", Policy: PolicyNone, Since: time.Unix(1, 0), Days: 1, Reporters: 1, Messages: 2, Passed: 1, Failed: 1, OwnFailed: 1, Count: 1,
 		Sources: []SourceName{{Source: "192.0.2.1"}}, MinDays: 1, MinReporters: 1, MinMessages: 1}
-	for code, template := range Templates() {
+	for code, template := range texts {
 		for _, field := range strings.Split(template, "{")[1:] {
 			name, _, _ := strings.Cut(field, "}")
 			if name, _, _ = strings.Cut(name, "|"); p.value(name) == "" {

@@ -54,7 +54,7 @@ func (s *Service) reply(ctx context.Context, w *db.RouteWork, e *app.Received, e
 	return s.accept(ctx, w, effect, email, func(*db.Reader) (string, error) { return "", nil })
 }
 
-// fillVariables returns the variables of a template the properties of the contact, and those without a value and a
+// fillVariables sets variables of a template to the properties of the contact, and those without a value and a
 // fallback an empty one.
 func fillVariables(use *app.TemplateUse, declared []app.TemplateVariable) {
 	for _, v := range declared {
