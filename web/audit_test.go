@@ -54,6 +54,10 @@ func TestKeyChangesAreAudited(t *testing.T) {
 		{"DELETE", "/webhooks/{hook}", ``, "webhook.delete", "", false},
 		{"POST", "/suppressions", `{"email":"eve@example.org"}`, "", "{suppression}", false},
 		{"DELETE", "/suppressions/{suppression}", ``, "suppression.remove", "", false},
+		{"PATCH", "/domains/{domain}/reports", `{"own_sources":["203.0.113.7"]}`, "domain.name_sources", "", false},
+		{"POST", "/routes", `{"match":"*@shop.example","actions":[{"type":"webhook"}]}`, "route.create", "{route}", false},
+		{"PATCH", "/routes/{route}", `{"match":"+shop"}`, "route.update", "", false},
+		{"DELETE", "/routes/{route}", ``, "route.delete", "", false},
 		{"DELETE", "/domains/{domain}", ``, "domain.delete", "", false},
 		{"POST", "/members", `{"email":"ann@example.net","role":"member"}`, "invitation.create", "", false},
 		{"PATCH", "/members/{member}", `{"role":"admin"}`, "member.update", "", false},
@@ -111,6 +115,9 @@ func TestKeyChangesAreAudited(t *testing.T) {
 		name := op.Method + " " + pathParameter.ReplaceAllString(op.Path, "{id}")
 		if strings.HasSuffix(op.Path, "/replay") || strings.HasSuffix(op.Path, "/test") {
 			continue // events are sent, and nothing is changed
+		}
+		if id == "import-domain-reports" {
+			continue // needs a file; package reports tests its entry
 		}
 		if strings.Contains(op.Path, "/publish") {
 			continue // needs a DNS provider; package domains tests its entries

@@ -114,14 +114,14 @@ func TestRedundantIDsOnEveryRoute(t *testing.T) {
 	tried := 0
 	b.handler.OpenAPI() // describes the operations
 	for id, op := range b.handler.Operations() {
-		if op.RequestBody == nil || !strings.Contains(op.Path, "{") || op.Route.Public || op.Route.Person || op.Route.Operator {
+		if op.RequestBody == nil || !strings.Contains(op.Path, "{") || op.Route.Public || op.Route.Person || op.Route.Operator || id == "import-domain-reports" { // its body is a file
 			continue
 		}
 		path, names := op.Path, []string{"id"}
 		for kind, more := range map[string][]string{
 			"segments": {"segment_id", "audience_id"}, "audiences": {"audience_id", "segment_id"}, "contacts": {"contact_id"}, "topics": {"topic_id"}, "templates": {"template_id"}, "blocks": {"block_id"}, "feeds": {"feed_id"}, "forms": {"form_id"}, "automations": {"automation_id"}, "events": {"event_id"},
 			"broadcasts": {"broadcast_id"}, "domains": {"domain_id"}, "webhooks": {"webhook_id"}, "members": {"member_id"}, "api-keys": {"api_key_id"},
-			"emails": {"email_id"}, "images": {"image_id"}, "contact-properties": {"contact_property_id", "property_id"},
+			"emails": {"email_id"}, "images": {"image_id"}, "routes": {"route_id"}, "contact-properties": {"contact_property_id", "property_id"},
 		} {
 			if strings.HasPrefix(path, "/"+kind+"/") {
 				names = append(names, more...)

@@ -229,7 +229,7 @@ func TestRolesOnEveryRoute(t *testing.T) {
 	for _, op := range r.operations(unknownID, unknownID) {
 		method, target := op[0], strings.NewReplacer("{", "", "}", "").Replace(op[1])
 		resource, _, _ := strings.Cut(strings.TrimPrefix(target, "/"), "/")
-		managed := slices.Contains([]string{"domains", "webhooks", "api-keys"}, resource) || target == "/team/brand" || strings.Contains(target, "/archive")
+		managed := slices.Contains([]string{"domains", "webhooks", "api-keys", "routes"}, resource) || target == "/team/brand" || strings.Contains(target, "/archive")
 		unseen := slices.Contains([]string{"audit-logs", "team", "members", "invitations"}, resource) && target != "/team/brand"
 		w := r.as(member, method, target, `{}`)
 		if managed && method != "GET" || unseen {

@@ -25,6 +25,7 @@ var parameterAliases = map[string][]string{
 	"contact":          {"email"},
 	"suppression":      {"email"},
 	"contact_property": {"property_id"},
+	"receiving":        {"email_id"},
 }
 
 // redundantIDsOf returns the names for a path: for /topics/{id} id and topic_id. "id" repeats the

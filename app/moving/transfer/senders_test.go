@@ -120,21 +120,23 @@ func TestTrustedArchiveKeepsDomainStatus(t *testing.T) {
 
 // TestReceivingIsCarried: an imported domain receives again only after a check has found the MX record of the new server.
 func TestReceivingIsCarried(t *testing.T) {
-	w := testserver.New(t, testserver.NewRelay(nil))
-	w.SQL(`DELETE FROM domains`)
-	w.CreateDomain(app.DomainInput{Name: "in.test"})
-	w.SQL(`UPDATE domains SET status = 'verified', receiving = 1, receives = 1, receives_at = 1`)
-	dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{})
-	for host, want := range map[string]struct{ stored, report string }{
-		"":          {"0 0 0", "this server receives no mail"},
-		"mail.test": {"1 0 0", "once the MX record names this server"},
-	} {
-		to := testserver.New(t, testserver.NewRelay(nil))
-		to.SQL(`DELETE FROM domains`)
-		to.Services.Settings.BounceHost = host
-		got := importedDomains(t, to, dir, transfer.Options{Apply: true, Trust: true})
-		if stored := to.SQL(`SELECT coalesce(receiving, 0) || ' ' || coalesce(receives, 0) || ' ' || coalesce(receives_at, 0) FROM domains`); len(stored) != 1 || stored[0] != want.stored || !strings.Contains(got, want.report) {
-			t.Errorf("at %q: %q, %s", host, stored, got)
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		w.SQL(`DELETE FROM domains`)
+		w.CreateDomain(app.DomainInput{Name: "in.test"})
+		w.SQL(`UPDATE domains SET status = 'verified', receiving = 1, receives = 1, receives_at = 1`)
+		dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{})
+		for host, want := range map[string]struct{ stored, report string }{
+			"":          {"0 0 0", "this server receives no mail"},
+			"mail.test": {"1 0 0", "once the MX record names this server"},
+		} {
+			to := testserver.New(t, testserver.NewRelay(nil))
+			to.SQL(`DELETE FROM domains`)
+			to.Services.Settings.BounceHost = host
+			got := importedDomains(t, to, dir, transfer.Options{Apply: true, Trust: true})
+			if stored := to.SQL(`SELECT coalesce(receiving, 0) || ' ' || coalesce(receives, 0) || ' ' || coalesce(receives_at, 0) FROM domains`); len(stored) != 1 || stored[0] != want.stored || !strings.Contains(got, want.report) {
+				t.Errorf("at %q: %q, %s", host, stored, got)
+			}
 		}
-	}
+	})
 }
