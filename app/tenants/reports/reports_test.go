@@ -273,6 +273,9 @@ func TestImportFiles(t *testing.T) {
 		}
 	}
 	f.wantMessages(0, 31, 31)
+	if n := f.SQL(`SELECT count(*) FROM audit_logs WHERE action = 'report.import'`)[0]; n != "4" {
+		t.Errorf("%s entries in the audit log for 4 files with reports", n)
+	}
 	if o := f.overview(0); o.Sum.Uploaded != 31 || o.Latest[0].Origin != app.ReportUploaded {
 		t.Errorf("%+v", o.Sum)
 	}
