@@ -38,24 +38,32 @@ func TestAutomationsFollowClock(t *testing.T) {
 		ask("/templates/"+id+"/publish", nil)
 		return map[string]any{"key": "mail", "type": "send_email", "config": map[string]any{"template": map[string]any{"id": id}, "transactional": true}}
 	}
-	automation := func(name string, trigger map[string]any, pauses ...any) {
+	automation := func(name string, trigger map[string]any, pauses ...any) (id string) {
 		steps := append([]any{map[string]any{"key": "start", "type": "trigger", "config": trigger}}, pauses...)
 		steps = append(steps, mail(name))
 		var connections []any
 		for i := range len(steps) - 1 {
 			connections = append(connections, map[string]any{"from": steps[i].(map[string]any)["key"], "to": steps[i+1].(map[string]any)["key"]})
 		}
-		ask("/automations", map[string]any{"name": name, "status": "enabled", "steps": steps, "connections": connections})
+		return ask("/automations", map[string]any{"name": name, "status": "enabled", "steps": steps, "connections": connections, "re_entry": map[string]any{"mode": "always"}})
 	}
-	automation("half past two", map[string]any{"event_name": "go"}, map[string]any{"key": "until", "type": "wait_until", "config": map[string]any{"hour": 2, "minute": 30, "time_zone": "Europe/Berlin"}})
-	automation("two days", map[string]any{"event_name": "wait"}, map[string]any{"key": "pause", "type": "delay", "config": map[string]any{"duration": "2 days"}})
+	ids, started := map[string]string{}, map[string]int{} // by event
+	ids["go"] = automation("half past two", map[string]any{"event_name": "go"}, map[string]any{"key": "until", "type": "wait_until", "config": map[string]any{"hour": 2, "minute": 30, "time_zone": "Europe/Berlin"}})
+	ids["wait"] = automation("two days", map[string]any{"event_name": "wait"}, map[string]any{"key": "pause", "type": "delay", "config": map[string]any{"duration": "2 days"}})
 	automation("birthday", map[string]any{"event_name": "mailer:date", "property": "birthday", "hour": 9, "yearly": true})
 	person := func(email, event string, properties map[string]any) {
 		t.Helper()
 		ask("/contacts", map[string]any{"email": email, "properties": properties})
-		if event != "" {
-			ask("/events/send", map[string]any{"event": event, "email": email})
+		if event == "" {
+			return
 		}
+		ask("/events/send", map[string]any{"event": event, "email": email})
+		started[event]++
+		eventually(t, time.Minute, "the run of "+email+" starts before the clock moves", func() (bool, string) {
+			var report struct{ Started int }
+			api.get(t, "/automations/"+ids[event]+"/report", &report)
+			return report.Started == started[event], fmt.Sprint(report.Started, " runs started")
+		})
 	}
 	here := map[string]int{}
 	// want waits until the mails of here have left, and checks that no others have.
