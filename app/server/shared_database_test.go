@@ -271,7 +271,7 @@ func TestMovedEmailLeavesServer(t *testing.T) {
 			t.Fatalf("%d tries", tries.Load())
 		}
 		testserver.Must(t, one.Reschedule(id, time.Now().Add(time.Second).Format(time.RFC3339)))
-		sleep(20 * soon)
+		sleep(4 * soon)
 		sent := one.Relays[0].FinalDots(id) + two.Relays[0].FinalDots(id)
 		close(hang) // the result of the first attempt no longer counts
 		sleep(soon)
