@@ -314,6 +314,7 @@ func (s *Server) tick(changed bool) {
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
 		s.SignUp.Tick(changed)
+		s.MailRoutes.Tick(changed)
 		s.Automations.Tick(changed)
 		s.Jobs.DatabaseChanged()
 	}

@@ -14,7 +14,7 @@ import (
 const (
 	// workPerRead is how much work one snapshot reads.
 	workPerRead = 50
-	// idle is how long the dispatcher waits if nothing wakes it. Work that another server stored waits that long.
+	// idle is how long the dispatcher waits if nothing wakes it.
 	idle = time.Minute
 	// workFor is how long work that fails is tried again.
 	workFor = 24 * time.Hour
@@ -23,6 +23,13 @@ const (
 
 // Start starts the dispatcher, which makes the emails of routes. Only the server that leads calls it.
 func (s *Service) Start() { s.Workers.Go(s.dispatch) }
+
+// Tick wakes the dispatcher if anything was committed since the last call, by this process or another.
+func (s *Service) Tick(changed bool) {
+	if changed {
+		s.wake.Notify()
+	}
+}
 
 // dispatch does due work until no new work may begin.
 func (s *Service) dispatch() {
