@@ -167,7 +167,7 @@ func (l *scan) ownPartition(units []app.Unit, partition engine.Partition, now ti
 		case l.dispatcher.s.mail.IsRecent(u.EmailID):
 		case partitionOf(u.EmailID, partition.Count) != partition.Index:
 			until = u.NextAt.Add(ownerGrace)
-		case u.Attempts == 0 && u.EmailID >= app.FirstID(now.Add(-acceptorGrace)):
+		case u.Attempts == 0 && justAccepted(u.EmailID, now):
 			until = now.Add(acceptorGrace)
 		}
 		if !until.After(now) {
@@ -176,6 +176,12 @@ func (l *scan) ownPartition(units []app.Unit, partition engine.Partition, now ti
 		l.wakeBy(until)
 		return true
 	})
+}
+
+// justAccepted reports whether an email was accepted within acceptorGrace, by its id. An id of the
+// future is none that was just made: it is from a time before the clock was set back.
+func justAccepted(emailID string, now time.Time) bool {
+	return emailID >= app.FirstID(now.Add(-acceptorGrace)) && emailID < app.FirstID(now.Add(acceptorGrace))
 }
 
 // partitionOf returns the partition, of n, that an email belongs to.
