@@ -1553,7 +1553,7 @@ CREATE TABLE route_effects (
   PRIMARY KEY (team_id, effect)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX route_effects_age ON route_effects (created_at);
-CREATE INDEX route_effects_work ON route_effects (created_at, team_id, effect) WHERE work IS NOT NULL;
+CREATE INDEX route_effects_work ON route_effects (team_id, created_at, effect) WHERE work IS NOT NULL;
 CREATE INDEX route_effects_route ON route_effects (team_id, route_id, created_at) WHERE route_id IS NOT NULL;
 
 -- Reports of receivers of mail about a domain of a team: DMARC aggregate reports and TLS reports. Rows of a domain that

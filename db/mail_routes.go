@@ -120,13 +120,19 @@ func (tx *Tx) InsertRouteWork(w *RouteWork, routeID string, since time.Time) err
 	return oneRow(n, err, ErrConflict)
 }
 
-// DueRouteWork returns work of all teams after another, oldest first, at most limit. Work of teams that are suspended or
-// being deleted is left out.
-func (r *Reader) DueRouteWork(after *RouteWork, limit int) ([]RouteWork, error) {
+// NextTeamWithRouteWork returns the first team after another that has work. Error: ErrNotFound.
+func (r *Reader) NextTeamWithRouteWork(after string) (teamID string, err error) {
+	err = r.Row(`SELECT team_id FROM route_effects WHERE work IS NOT NULL AND team_id > ? ORDER BY team_id LIMIT 1`, []any{after}, &teamID)
+	return teamID, err
+}
+
+// DueRouteWork returns work of a team after another work of it, oldest first, at most limit. A team that is suspended or
+// being deleted has none.
+func (r *Reader) DueRouteWork(teamID string, after *RouteWork, limit int) ([]RouteWork, error) {
 	return list(r, scanRouteWork, `SELECT w.team_id, w.effect, w.work, w.created_at FROM route_effects AS w
-		WHERE w.work IS NOT NULL AND (w.created_at, w.team_id, w.effect) > (?, ?, ?)
-		AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = w.team_id AND t.suspended_at IS NOT NULL)
-		ORDER BY w.created_at, w.team_id, w.effect LIMIT ?`, milli(after.CreatedAt), after.TeamID, after.Effect, limit)
+		WHERE w.team_id = ? AND w.work IS NOT NULL AND (w.created_at, w.effect) > (?, ?)
+		AND EXISTS (SELECT 1 FROM teams AS t WHERE t.id = ? AND t.suspended_at IS NULL)
+		ORDER BY w.created_at, w.effect LIMIT ?`, teamID, milli(after.CreatedAt), after.Effect, teamID, limit)
 }
 
 // EndRouteWork marks work as done. Error: ErrNotFound if it was done before.

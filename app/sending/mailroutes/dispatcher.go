@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// workPerRead is how much work one snapshot reads.
-	workPerRead = 50
+	// workPerTurn is how much work of a team is done before that of the next team.
+	workPerTurn = 20
 	// idle is how long the dispatcher waits if nothing wakes it.
 	idle = time.Minute
 	// workFor is how long work that fails is tried again.
@@ -46,23 +46,42 @@ func (s *Service) dispatch() {
 	}
 }
 
-// Round does all due work once. Work that fails stays; the error is that of the last one.
+// Round does all due work once, some of each team in turn. Work that fails stays; the error is that of the
+// last one.
 func (s *Service) Round(ctx context.Context) (failed error) {
-	after := &db.RouteWork{Effect: []byte{}}
-	for ctx.Err() == nil {
-		due, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.RouteWork, error) { return r.DueRouteWork(after, workPerRead) })
-		if err != nil || len(due) == 0 {
-			return errors.Join(failed, err)
-		}
-		for i := range due {
-			if ctx.Err() != nil {
-				return failed
+	last := map[string]*db.RouteWork{} // done or failed, by team
+	for more := true; more; {
+		more = false
+		for teamID := ""; ; {
+			next := ""
+			due, err := db.Get(ctx, s.DB, func(r *db.Reader) (_ []db.RouteWork, err error) {
+				if next, err = r.NextTeamWithRouteWork(teamID); err != nil {
+					return nil, err
+				}
+				after := last[next]
+				if after == nil {
+					after = &db.RouteWork{Effect: []byte{}}
+				}
+				return r.DueRouteWork(next, after, workPerTurn)
+			})
+			if errors.Is(err, db.ErrNotFound) {
+				break
 			}
-			if err := s.do(ctx, &due[i]); err != nil {
-				failed = err
+			if err != nil {
+				return errors.Join(failed, err)
+			}
+			for i := range due {
+				if err := s.do(ctx, &due[i]); err != nil {
+					failed = err
+				}
+				if ctx.Err() != nil {
+					return failed
+				}
+			}
+			if teamID = next; len(due) > 0 {
+				last[teamID], more = &due[len(due)-1], true
 			}
 		}
-		after = &due[len(due)-1]
 	}
 	return failed
 }
