@@ -120,6 +120,27 @@ func (tx *Tx) InsertRouteWork(w *RouteWork, routeID string, since time.Time) err
 	return oneRow(n, err, ErrConflict)
 }
 
+// askedRoute stands for the route of an effect: an address was asked whether mail may be forwarded to it.
+const askedRoute = "asked"
+
+// InsertAsked stores that a team asks an address, by its hash, unless the team did since a time: then it returns
+// ErrConflict. What is erased and deleted does not count anew.
+func (tx *Tx) InsertAsked(teamID string, address []byte, since time.Time) error {
+	n, err := tx.Exec(`INSERT INTO route_effects (team_id, effect, route_id, created_at) VALUES (?, ?, 'asked', ?)
+		ON CONFLICT (team_id, effect) DO UPDATE SET created_at = excluded.created_at WHERE route_effects.created_at <= ?`, teamID, address, milli(tx.Now), milli(since))
+	return oneRow(n, err, ErrConflict)
+}
+
+// CountAsked returns how many addresses a team asked since a time, and how many teams asked the address with a hash,
+// at most limit each.
+func (r *Reader) CountAsked(teamID string, address []byte, since time.Time, limit int) (byTeam, ofAddress int, err error) {
+	if byTeam, err = r.CountAnswers(teamID, askedRoute, since, limit); err != nil {
+		return 0, 0, err
+	}
+	err = r.Row(`SELECT count(*) FROM (SELECT 1 FROM route_effects WHERE route_id = 'asked' AND effect = ? AND created_at >= ? LIMIT ?) AS rows_open`, []any{address, milli(since), limit}, &ofAddress)
+	return byTeam, ofAddress, err
+}
+
 // NextTeamWithRouteWork returns the first team after another that has work. Error: ErrNotFound.
 func (r *Reader) NextTeamWithRouteWork(after string) (teamID string, err error) {
 	err = r.Row(`SELECT team_id FROM route_effects WHERE work IS NOT NULL AND team_id > ? ORDER BY team_id LIMIT 1`, []any{after}, &teamID)

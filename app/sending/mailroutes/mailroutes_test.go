@@ -12,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/erase"
 	"mailer/app/rules/feedback"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
@@ -571,7 +572,19 @@ func TestNobodyIsAskedOften(t *testing.T) {
 			testserver.Must(t, create(fmt.Sprintf("p%d@example.org", i)))
 		}
 		testserver.WantCode(t, create("q@example.org"), app.CodeValidation)
+		testserver.Must(t, f.service.Erase(t.Context(), f.Key.TeamID, func(string) *erase.Set { return erase.NewSet([]string{"p1@example.org"}) }))
+		testserver.WantCode(t, create("q@example.org"), app.CodeValidation)
 		testserver.Sleep(25 * time.Hour)
 		testserver.Must(t, create("q@example.org"))
+		testserver.Must(t, create("p1@example.org"))
+		asked("p1@example.org", 1)
+		for i, want := range []string{"", "", "validation_error: `actions[0].to` can't be asked now: 3 teams of this server asked its owner in the last 24 hours; try again tomorrow"} {
+			key := f.AddTeam(fmt.Sprintf("T%d", i), fmt.Sprintf("t%d.test", i))
+			_, err := f.service.Create(t.Context(), key, app.MailRouteInput{Match: "+x", Actions: []app.RouteAction{to("q@EXAMPLE.org")}})
+			if got := fmt.Sprint(err); got != want && !(want == "" && err == nil) {
+				t.Errorf("team %d: %s", i, got)
+			}
+		}
+		asked("q@example.org", 3)
 	})
 }
