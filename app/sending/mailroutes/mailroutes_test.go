@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"mailer/app"
 	"mailer/app/kit/clock"
 	"mailer/app/rules/erase"
@@ -338,6 +340,82 @@ func TestRefusalsOfForwardedMail(t *testing.T) {
 		f.deliver(f.message(""), "in@example.com")
 		if got := f.effects(); !strings.HasSuffix(got, "accepted: \n") {
 			t.Error(got)
+		}
+	})
+}
+
+// TestHostileMailIsForwardedWithoutHarm: no field of a stranger adds another field, and no mail is lost for one.
+func TestHostileMailIsForwardedWithoutHarm(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.route("in@example.com", to("ann@BÜCHER.example"))
+		f.agree("ann@xn--bcher-kva.example")
+		var ids []string
+		for i := range 30 {
+			ids = append(ids, fmt.Sprintf("<%d%s@example.net>", i, strings.Repeat("x", 230)))
+		}
+		page := func(text string) string {
+			return "From: bob@example.net\r\nSubject: s\r\nContent-Type: text/html\r\n\r\n" + text + "\r\n"
+		}
+		for name, text := range map[string]string{
+			"subject":          "From: bob@example.net\r\nSubject: =?utf-8?q?a=0d=0aBcc:_evil@example.org=0d=0a=0d=0ax?=\r\n\r\nx\r\n",
+			"long subject":     "From: bob@example.net\r\nSubject: " + strings.Repeat("é", 5000) + "\r\n\r\nx\r\n",
+			"name":             "From: =?utf-8?q?A=0d=0aBcc:_evil@example.org?= <bob@example.net>\r\n\r\nx\r\n",
+			"long name":        "From: \"" + strings.Repeat("\\\"é", 3000) + "\" <bob@example.net>\r\n\r\nx\r\n",
+			"control in name":  "From: \"a\x00\u202eb\x7f\" <bob@example.net>\r\n\r\nx\r\n",
+			"many authors":     "From: a@example.net, b@example.net\r\nFrom: c@example.net\r\n\r\nx\r\n",
+			"no author":        "Subject: s\r\n\r\nx\r\n",
+			"author not ASCII": "From: jörg@bücher.example\r\nReply-To: jörg@bücher.example, \"x\" <a b@c>\r\n\r\nx\r\n",
+			"reply to":         "From: bob@example.net\r\nReply-To: =?utf-8?q?x=0d=0aBcc:?= <desk@example.net>, <a@example.net\x00>\r\n\r\nx\r\n",
+			"references":       "From: bob@example.net\r\nMessage-ID: <" + strings.Repeat("y", 900) + "@example.net>\r\nReferences: " + strings.Join(ids, "\r\n ") + "\r\n\r\nx\r\n",
+			"message id":       "From: bob@example.net\r\nMessage-ID: <a\x00b> <c@example.net>\r\nReferences: <=?utf-8?q?=0d=0aBcc:x?=@example.net>\r\n\r\nx\r\n",
+			"file name":        "From: bob@example.net\r\nContent-Type: application/pdf; name=\"=?utf-8?q?a=0d=0aBcc:_x?=\"\r\nContent-Disposition: attachment\r\nContent-ID: <=?utf-8?q?a=0d=0aBcc:_x?=>\r\n\r\nx\r\n",
+			"no body":          "From: bob@example.net\r\n\r\n",
+			"comment":          page("<p>x</p></body><!-- </body> -->"),
+			"open comment":     page("<p>x</p></body><!-- </body>"),
+			"open style":       page("<p>x</p></body><style> </body>"),
+			"open tag":         page("<p>x</p><a href='"),
+			"open textarea":    page("<p>x</p><textarea></body>"),
+			"plaintext":        page("<p>x</p><plaintext></body>"),
+		} {
+			before := len(f.sentTo("ann@xn--bcher-kva.example"))
+			f.deliver(text, "in@example.com")
+			sent := f.sentTo("ann@xn--bcher-kva.example")
+			if len(sent) != before+1 {
+				effects := strings.Split(strings.TrimSpace(f.effects()), "\n")
+				t.Errorf("%s: %s", name, effects[len(effects)-1])
+				continue
+			}
+			got := sent[before].Mail
+			fields := []string{got.Subject, got.From.Name, got.From.Mailbox()}
+			for _, a := range got.ReplyTo {
+				fields = append(fields, a.Name, a.Mailbox())
+			}
+			for _, h := range got.Headers {
+				fields = append(fields, h.Name, h.Value)
+			}
+			for _, a := range got.Attachments {
+				fields = append(fields, a.Filename, a.ContentType, a.ContentID)
+			}
+			for _, field := range fields {
+				if app.HasControl(field) {
+					t.Errorf("%s: %q", name, field)
+				}
+			}
+			if got.From.Mailbox() != "in@example.com" || len(got.To) != 1 || len(got.Cc)+len(got.Bcc) != 0 || !strings.Contains(got.Text, "/forwarding/") {
+				t.Errorf("%s: from %s, %v %q", name, got.From, got.To, got.Text)
+			}
+			if got.HTML != "" {
+				root, err := html.Parse(strings.NewReader(got.HTML))
+				testserver.Must(t, err)
+				shown := false
+				for n := range root.Descendants() {
+					shown = shown || n.Data == "a" && len(n.Attr) == 1 && n.Attr[0].Key == "href" && strings.Contains(n.Attr[0].Val, "/forwarding/")
+				}
+				if !shown {
+					t.Errorf("%s: the link is not shown: %s", name, got.HTML)
+				}
+			}
 		}
 	})
 }
