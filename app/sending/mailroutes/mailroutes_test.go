@@ -420,6 +420,69 @@ func TestHostileMailIsForwardedWithoutHarm(t *testing.T) {
 	})
 }
 
+// TestRoutesOfInternationalAddresses: a route and a recipient are compared in their canonical spelling.
+func TestRoutesOfInternationalAddresses(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		f := newFixture(t)
+		key := f.AddTeam("Third", "xn--bcher-kva.test")
+		f.SQL("UPDATE domains SET receiving = 1, receives = 1, receives_at = ?", clock.Now().UnixMilli())
+		for i, match := range []string{"Info@BÜCHER.test", "jörg@bücher.test", "+grüße"} {
+			_, err := f.service.Create(t.Context(), key, app.MailRouteInput{Match: match, Actions: []app.RouteAction{to(fmt.Sprintf("ann%d@example.org", i))}})
+			testserver.Must(t, err)
+			f.agree(fmt.Sprintf("ann%d@example.org", i))
+		}
+		for i, address := range []string{"info@xn--bcher-kva.test", "jörg@bücher.test", "x+GRÜSSE@bücher.test", "x+grüße@Bücher.TEST"} {
+			f.deliver(f.message(""), address)
+			if got := len(f.sentTo(fmt.Sprintf("ann%d@example.org", min(i, 2)))); got != 2 && i < 2 {
+				t.Errorf("%s: %d mails", address, got)
+			}
+		}
+		if got := len(f.sentTo("ann2@example.org")); got != 2 {
+			t.Errorf("%d mails by the tag", got)
+		}
+	})
+}
+
+// TestRoutesDoNotLoop: two routes forward to each other, and two answer each other.
+func TestRoutesDoNotLoop(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		f := newFixture(t)
+		template := f.PublishTemplate(f.Key, "thanks", app.TemplateContent{Subject: "We got it", HTML: "<p>Thanks</p>"})
+		other := f.PublishTemplate(f.second, "thanks", app.TemplateContent{Subject: "We got it", HTML: "<p>Thanks</p>"})
+		f.route("a@example.com", to("b@two.test"), app.RouteAction{Type: app.RouteReply, TemplateID: template.ID})
+		f.agree("b@two.test")
+		_, err := f.service.Create(t.Context(), f.second, app.MailRouteInput{Match: "b@two.test", Actions: []app.RouteAction{to("a@example.com"), {Type: app.RouteReply, TemplateID: other.ID}}})
+		testserver.Must(t, err)
+		f.agree("a@example.com")
+		f.deliver(f.message(""), "a@example.com")
+		again := func(m app.Outgoing, at string) {
+			text := "From: " + m.Mail.From.String() + "\r\nSubject: " + m.Mail.Subject + "\r\nMessage-ID: <" + m.EmailID + "@example.com>\r\n"
+			for _, h := range m.Mail.Headers {
+				text += h.Name + ": " + h.Value + "\r\n"
+			}
+			f.from = m.Mail.From.Mailbox() // worse than the return path
+			f.deliver(text+"\r\n"+m.Mail.Text, at)
+		}
+		sent := f.sentTo("b@two.test")
+		if len(sent) != 2 || len(f.sentTo("bob@example.net")) != 1 {
+			t.Fatalf("%d forwarded", len(sent)-1)
+		}
+		again(sent[1], "b@two.test")
+		if got := f.sentTo("a@example.com"); len(got) != 1 {
+			t.Errorf("%d mails went back", len(got)-1)
+		}
+		again(f.sentTo("bob@example.net")[0], "b@two.test") // an answer is forwarded, once, and not answered
+		back := f.sentTo("a@example.com")
+		if len(back) != 2 || back[1].Mail.Subject != "We got it" {
+			t.Fatalf("%d mails", len(back))
+		}
+		before := f.Count("emails")
+		if again(back[1], "a@example.com"); f.Count("emails") != before {
+			t.Error("it is forwarded again, or answered")
+		}
+	})
+}
+
 // TestTeamsTakeTurns: a team with much received mail does not delay that of another.
 func TestTeamsTakeTurns(t *testing.T) {
 	testserver.BothEngines(t)
