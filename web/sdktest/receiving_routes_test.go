@@ -1,7 +1,10 @@
 package sdktest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -169,14 +172,18 @@ func TestRoutesOfReceivedMail(t *testing.T) {
 	}
 }
 
-// reportAbout is a mail with a DMARC report about a domain.
-func reportAbout(to, domain, id string) string {
+// reportXML is a DMARC report of peer.test about a domain.
+func reportXML(domain, id string) string {
 	now := time.Now()
-	xml := fmt.Sprintf(`<?xml version="1.0"?><feedback><report_metadata><org_name>Peer</org_name><email>dmarc@peer.test</email><report_id>%s</report_id><date_range><begin>%d</begin><end>%d</end></date_range></report_metadata>`+
+	return fmt.Sprintf(`<?xml version="1.0"?><feedback><report_metadata><org_name>Peer</org_name><email>dmarc@peer.test</email><report_id>%s</report_id><date_range><begin>%d</begin><end>%d</end></date_range></report_metadata>`+
 		`<policy_published><domain>%s</domain><p>none</p></policy_published><record><row><source_ip>203.0.113.9</source_ip><count>7</count><policy_evaluated><disposition>none</disposition><dkim>pass</dkim><spf>fail</spf></policy_evaluated></row>`+
 		`<identifiers><header_from>%s</header_from></identifiers><auth_results><dkim><domain>%s</domain><result>pass</result></dkim></auth_results></record></feedback>`, id, now.Add(-time.Hour).Unix(), now.Unix(), domain, domain, domain)
+}
+
+// reportAbout is a mail with a report.
+func reportAbout(to, domain, id string) string {
 	return "From: DMARC <dmarc@peer.test>\r\nTo: " + to + "\r\nSubject: Report domain: " + domain + "\r\nMessage-ID: <" + id + "@peer.test>\r\nMIME-Version: 1.0\r\nContent-Type: text/xml; name=report.xml\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
-		regexp.MustCompile(`.{76}`).ReplaceAllString(base64.StdEncoding.EncodeToString([]byte(xml)), "$0\r\n") + "\r\n"
+		regexp.MustCompile(`.{76}`).ReplaceAllString(base64.StdEncoding.EncodeToString([]byte(reportXML(domain, id))), "$0\r\n") + "\r\n"
 }
 
 // TestReportsByMail: a DMARC report that its reporter signed counts, and one without a signature is kept apart. Another
@@ -218,6 +225,24 @@ func TestReportsByMail(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	var bomb bytes.Buffer
+	packed := gzip.NewWriter(&bomb)
+	_, err := packed.Write(append([]byte("<feedback>"), make([]byte, 200<<20)...))
+	must(t, errors.Join(err, packed.Close()))
+	entities := strings.Replace(reportXML("in.example.test", "&x;"), "<feedback>", `<!DOCTYPE feedback [<!ENTITY x SYSTEM "file:///etc/passwd">]><feedback>`, 1)
+	for _, file := range []string{bomb.String(), entities} {
+		req, err := http.NewRequest("POST", f.api.url+path, strings.NewReader(file))
+		must(t, err)
+		req.Header.Set("Authorization", "Bearer "+f.api.key)
+		req.Header.Set("Content-Type", "application/octet-stream")
+		res, err := plainHTTP.Do(req)
+		must(t, err)
+		b, err := io.ReadAll(res.Body)
+		must(t, errors.Join(err, res.Body.Close()))
+		if !strings.Contains(string(b), `"imported":0`) || strings.Contains(string(b), "root:") {
+			t.Errorf("a hostile upload: %d %s", res.StatusCode, b)
+		}
+	}
 	f.in.run(t, "teams", "create", "Other")
 	other := client{f.in.url, f.in.newKey(t, "--team", "Other")}
 	var page struct{ Data []thing }
@@ -227,4 +252,45 @@ func TestReportsByMail(t *testing.T) {
 	if status, b := other.do(t, "GET", path, nil); status != 404 {
 		t.Errorf("reports of a foreign domain: %d %s", status, b)
 	}
+}
+
+// TestKillWhileForwarding kills the server again and again while it forwards received mail. Each is forwarded once.
+func TestKillWhileForwarding(t *testing.T) {
+	part(t, "kills")
+	t.Parallel()
+	f := newRoutesFixture(t)
+	const boss = "boss@far.test"
+	f.route(t, f.api, "fwd@in.example.test", forwardTo(boss))
+	f.agree(t, boss)
+	n := 0
+	for range killCount() {
+		for range 20 {
+			n++
+			message := f.sign(t, fmt.Sprintf("From: Ann <ann@peer.test>\r\nSubject: Forward %d\r\nMessage-ID: <k%d@peer.test>\r\n\r\nx\r\n", n, n))
+			eventually(t, time.Minute, "the mail is taken", func() (bool, string) {
+				err := f.try("ann@peer.test", "fwd@in.example.test", message)
+				return err == nil, fmt.Sprint(err)
+			})
+		}
+		f.in.kill(t)
+		f.in.serve(t)
+	}
+	ids := map[string]map[string]bool{} // by subject; a message whose outcome is in doubt leaves again, with the same id
+	forwarded := func(m *message) bool { return strings.HasPrefix(m.header("Subject"), "Forward ") }
+	eventually(t, 2*time.Minute, "all mail is forwarded", func() (bool, string) {
+		for _, m := range f.sink.matching(forwarded) {
+			subject := m.header("Subject")
+			if ids[subject] == nil {
+				ids[subject] = map[string]bool{}
+			}
+			ids[subject][m.header("Message-ID")] = true
+		}
+		return len(ids) == n, fmt.Sprint(len(ids), " of ", n)
+	})
+	for subject, of := range ids {
+		if len(of) != 1 {
+			t.Errorf("%s: forwarded as %v", subject, of)
+		}
+	}
+	f.in.checkFiles(t)
 }
