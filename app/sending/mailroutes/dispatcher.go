@@ -3,10 +3,12 @@ package mailroutes
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/clock"
 	"mailer/app/rules/inbound"
 	"mailer/db"
 )
@@ -16,6 +18,8 @@ const (
 	workPerTurn = 20
 	// idle is how long the dispatcher waits if nothing wakes it.
 	idle = time.Minute
+	// retryAfter is when work that failed is tried again: reading large emails again and again would hold up others.
+	retryAfter = time.Minute
 	// workFor is how long work that fails is tried again.
 	workFor = 24 * time.Hour
 	day     = 24 * time.Hour
@@ -46,9 +50,10 @@ func (s *Service) dispatch() {
 	}
 }
 
-// Round does all due work once, some of each team in turn. Work that fails stays; the error is that of the
-// last one.
+// Round does all due work once, some of each team in turn. Work that fails stays, and a Round within retryAfter leaves it
+// out; the error is that of the last one. One goroutine at a time calls Round.
 func (s *Service) Round(ctx context.Context) (failed error) {
+	maps.DeleteFunc(s.failedAt, func(_ string, at time.Time) bool { return clock.Since(at) >= retryAfter })
 	last := map[string]*db.RouteWork{} // done or failed, by team
 	for more := true; more; {
 		more = false
@@ -71,8 +76,12 @@ func (s *Service) Round(ctx context.Context) (failed error) {
 				return errors.Join(failed, err)
 			}
 			for i := range due {
+				key := due[i].TeamID + string(due[i].Effect)
+				if _, ok := s.failedAt[key]; ok {
+					continue
+				}
 				if err := s.do(ctx, &due[i]); err != nil {
-					failed = err
+					failed, s.failedAt[key] = err, clock.Now()
 				}
 				if ctx.Err() != nil {
 					return failed

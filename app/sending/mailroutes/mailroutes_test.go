@@ -519,6 +519,33 @@ func TestTeamsTakeTurns(t *testing.T) {
 	})
 }
 
+// TestWorkThatFailsIsTriedAgainLater: not at once, and other work is done.
+func TestWorkThatFailsIsTriedAgainLater(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.route("in@example.com", to("ann@example.org"))
+		f.agree("ann@example.org")
+		f.Services.StopClaiming()
+		f.deliver(f.message(""), "in@example.com")
+		f.SQL("UPDATE received_emails SET files = 'x'")
+		f.deliver(f.message(""), "in@example.com")
+		round := func(fails bool, forwarded string) {
+			t.Helper()
+			err := f.service.Round(t.Context())
+			if got := f.SQL("SELECT count(*) FROM emails WHERE forward_id IS NOT NULL")[0]; got != forwarded || (err != nil) != fails {
+				t.Errorf("%s forwarded, %v", got, err)
+			}
+		}
+		round(true, "1")
+		round(false, "1")
+		testserver.Sleep(time.Minute)
+		round(true, "1")
+		testserver.Sleep(time.Minute)
+		f.SQL("UPDATE received_emails SET files = NULL")
+		round(false, "2")
+	})
+}
+
 // TestCrashForwardsOnce: the process ends after the email was stored, and after it was forwarded.
 func TestCrashForwardsOnce(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
