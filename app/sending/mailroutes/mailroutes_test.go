@@ -290,6 +290,11 @@ func TestWhatIsNotForwarded(t *testing.T) {
 		if got := f.effects(); got != want {
 			t.Errorf("got\n%swant\n%s", got, want)
 		}
+		f.from = "Ann@EXAMPLE.org" // its own vacation responder does not see its answers again and again
+		f.deliver(f.message("Auto-Submitted: auto-replied\r\n"), "in@example.com")
+		if got := f.effects(); got != want+"skipped: A program answered from the address itself\n" {
+			t.Error(got)
+		}
 		sent := f.sentTo("ann@example.org")
 		if last := fmt.Sprint(sent[len(sent)-1].Mail.Headers); !strings.Contains(last, "{Auto-Submitted auto-replied}") {
 			t.Error(last)
@@ -467,18 +472,11 @@ func TestRoutesDoNotLoop(t *testing.T) {
 		if len(sent) != 2 || len(f.sentTo("bob@example.net")) != 1 {
 			t.Fatalf("%d forwarded", len(sent)-1)
 		}
-		again(sent[1], "b@two.test")
-		if got := f.sentTo("a@example.com"); len(got) != 1 {
-			t.Errorf("%d mails went back", len(got)-1)
-		}
-		again(f.sentTo("bob@example.net")[0], "b@two.test") // an answer is forwarded, once, and not answered
-		back := f.sentTo("a@example.com")
-		if len(back) != 2 || back[1].Mail.Subject != "We got it" {
-			t.Fatalf("%d mails", len(back))
-		}
 		before := f.Count("emails")
-		if again(back[1], "a@example.com"); f.Count("emails") != before {
-			t.Error("it is forwarded again, or answered")
+		again(sent[1], "b@two.test")
+		again(f.sentTo("bob@example.net")[0], "b@two.test")
+		if got := f.Count("emails"); got != before {
+			t.Errorf("%s emails, before %s", got, before)
 		}
 	})
 }

@@ -128,6 +128,9 @@ func (b *planner) forward(route *app.MailRoute, to string, recipient int) error 
 	if effect.Reason == "" {
 		effect.Reason = refusalOf(&d)
 	}
+	if effect.Reason == "" && b.e.AutoSubmitted != app.AutoNone && (app.KeyOf(b.e.FromEmail).String() == to || app.KeyOf(b.e.MailFrom).String() == to) {
+		effect.Reason = "A program answered from the address itself"
+	}
 	if effect.Reason == "" && len(b.forwards) > maxForwards {
 		effect.Reason = fmt.Sprintf("An email is forwarded to at most %d addresses", maxForwards)
 	}
