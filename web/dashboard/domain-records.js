@@ -44,7 +44,7 @@ function stateOf(r) {
 /** The name of a record for readers. @param {any} r */
 function kindOf(r) {
 	if (r.record === 'SPF' && r.type === 'MX') return 'MX';
-	return `${r.record === 'Tracking' ? t('domains.tracking') : r.record === 'Receiving' ? t('domain.receiving.title') : r.record}, ${r.type}`;
+	return `${r.record === 'Tracking' ? t('domains.tracking') : r.record === 'Receiving' ? t('domain.receiving.title') : r.record === 'TLSRPT' ? t('domain.reports.tls.title') : r.record}, ${r.type}`;
 }
 
 /** What a record is for. @param {any} r */
