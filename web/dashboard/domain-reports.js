@@ -47,7 +47,7 @@ export function Reports({ of: d }) {
 		toast(t('domain.reports.saved', { source, word: t(`domain.reports.named.${to || 'not'}`) }), { undo: () => attempt(() => change(r.own_sources, r.other_sources)) });
 	});
 	const upload = mayAdmin.value && html`<${Upload} of=${d} done=${() => Promise.all([got.reload(), list.reload()])} />`;
-	if (!r.reports.length) return html`<${Empty} icon="gauge" title=${t('domain.reports.none')} act=${html`<${Button} href="/manual/reports">${t('received.manual')}<//>`}>${t('domain.reports.noneText', { name: d.name })}<//><${Ways} of=${d} to=${r.addresses} none />${upload}`;
+	if (!r.reports.length) return html`<${Empty} icon="gauge" title=${t('domain.reports.none')} act=${html`<${Button} href="/manual/reports">${t('ui.manual')}<//>`}>${t('domain.reports.noneText', { name: d.name })}<//><${Ways} of=${d} to=${r.addresses} none />${upload}`;
 	return html`<${Section} title=${t('domain.reports.say')} acts=${html`<${Seg} label=${t('domain.reports.period')} value=${days} onChange=${setDays} options=${['30', '90'].map((n) => [n, count('days', Number(n))])} />`}>
 		<p class="prose">${r.sentences.map((s, i) => html`<span class=${i ? 'ink2' : 'medium'}>${sentence(s)} </span>`)}</p>
 		${r.messages > 0 && html`<p class="muted t12 under">${t('domain.reports.from', { reporters: count('reporters', r.reporters) })}${r.uploaded > 0 && html` · ${t('domain.reports.uploadedSum', { messages: count('messages', r.uploaded) })}`}</p>`}<//>
@@ -70,7 +70,7 @@ function Advice({ of: r, domain: d, name }) {
 	const own = record && record.live === 'found' && !record.inherited_from && r.addresses.dmarc; // the value is what is published
 	return html`<${Section} title=${t('domain.reports.next')}><div class="stack stack--2" ref=${box} tabindex="-1">
 		${asks && html`<p class="medium">${t('domain.reports.ask')}</p><ul class="items wide">${params.sources.map((s) => html`<li key=${s.source}><span class="grow break"><${SourceName} of=${s} /></span>${s.source !== 'other' && mayAdmin.value && html`<span class="row">${['own', 'not_own'].map((to) => html`<${Button} label=${`${t(`domain.reports.named.${to}`)}: ${s.source}`} onClick=${() => answer(s.source, to)}>${t(`domain.reports.named.${to}`)}<//>`)}</span>`}</li>`)}</ul>`}
-		<p class="prose">${sentence(r.advice.sentence)}</p>
+		<p class="prose">${sentence(r.advice.sentence)}</p>${code !== 'publish_none' && html`<p class="muted t12">${t('domain.reports.basis')}</p>`}
 		${to && html`<${Publish} name=${record.name} value=${own && record.value.replace(/(;\s*p\s*=\s*)\w+/i, `$1${to}`)} />`}
 		${code === 'publish_none' && html`<${Publish} name=${record.name} value=${record.value} />`}</div><//>`;
 }
@@ -104,10 +104,10 @@ function Sources({ of: r, name }) {
 	const nets = (list) => list.filter((one) => one.includes('/')).join(', ');
 	const words = ['messages', 'failed', 'spf', 'dkim'].map((what) => t(`domain.reports.${what}`));
 	return html`<${Section} title=${t('domain.reports.bySource')}><table class="table table--fixed" aria-label=${t('domain.reports.bySource')}><thead><tr><th scope="col">${t('domain.reports.source')}</th>${words.map((word, i) => html`<th scope="col" class=${`num w-num ${i === 1 ? '' : 'hide-s'}`}>${word}</th>`)}<th scope="col" class="w-rate">${t('domain.reports.whose')}</th></tr></thead>
-	<tbody>${rows.map((s) => html`<tr key=${s.source}><td><span class="break">${s.source === 'other' ? t('domain.reports.small') : html`<bdi class="mono">${s.source}</bdi>`}</span>${s.reverse_name && html`<bdi class="cell-why" title=${s.reverse_name}>${s.reverse_name}</bdi>`}<span class="cell-sub">${count('messages', s.messages)} · SPF ${number(s.spf)} · DKIM ${number(s.dkim)}</span></td>
+	<tbody>${rows.map((s) => html`<tr key=${s.source}><td><span class="break">${s.source === 'other' ? t('domain.reports.small') : html`<bdi class="mono">${s.source}</bdi>`}</span>${s.reverse_name && html`<bdi class="cell-why" title=${s.reverse_name}>${s.reverse_name}</bdi>`}<span class="cell-sub break">${count('messages', s.messages)} · SPF ${number(s.spf)} · DKIM ${number(s.dkim)}</span></td>
 		<td class="num hide-s">${number(s.messages)}</td><td class=${`num ${s.failed ? 'medium' : 'muted'}`}>${number(s.failed)}</td><td class="num hide-s">${number(s.spf)}</td><td class="num hide-s">${number(s.dkim)}</td>
 		<td>${s.source !== 'other' && (mayAdmin.value ? html`<${Select} bare label=${t('domain.reports.whoseOf', { source: s.source })} value=${s.named ?? ''} onChange=${(to) => name(s.source, to)} options=${['', 'own', 'not_own'].filter((to) => to || !s.named || r.own_sources.includes(s.source) || r.other_sources.includes(s.source)).map((to) => [to, t(`domain.reports.named.${to || 'not'}`)])} />` : t(`domain.reports.named.${s.named || 'not'}`))}</td></tr>`)}</tbody>
-	<tfoot><tr><td>${count('sources', r.all_sources)}<span class="cell-sub">${count('messages', r.messages)}</span></td><td class="num hide-s">${number(r.messages)}</td><td class="num">${number(r.failed)}</td><td class="num hide-s">${sum('spf')}</td><td class="num hide-s">${sum('dkim')}</td><td></td></tr></tfoot></table>
+	<tfoot><tr><td>${count('sources', r.all_sources)}<span class="cell-sub break">${count('messages', r.messages)}</span></td><td class="num hide-s">${number(r.messages)}</td><td class="num">${number(r.failed)}</td><td class="num hide-s">${sum('spf')}</td><td class="num hide-s">${sum('dkim')}</td><td></td></tr></tfoot></table>
 	${left > 0 && html`<div class="table-foot"><${Button} onClick=${() => showAll(true)}>${t('ui.more')}<//></div>`}
 	${[['own', nets(r.own_sources)], ['not_own', nets(r.other_sources)]].map(([who, list]) => list && html`<p class="muted t12 under break">${t(`domain.reports.nets.${who}`, { list })}</p>`)}<//>`;
 }
