@@ -24,6 +24,7 @@ export function Reports({ of: d }) {
 	const got = useGet(path, { days });
 	const list = useList('/reports', { domain: d.id }, { limit: 10 });
 	const shown = useRef(/** @type {any} */ (null));
+	const naming = useRef(/** @type {Promise<any>} */ (Promise.resolve()));
 	shown.current = got.data ?? shown.current;
 	const r = shown.current;
 	const nameless = r?.sources.some((s) => s.failed && !s.reverse_name);
@@ -34,18 +35,18 @@ export function Reports({ of: d }) {
 	}, [nameless, days]);
 	if (got.error && !r) return html`<${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!r) return html`<${Bones} />`;
-	const name = (source, to) => attempt(async () => {
-		const change = async (own, other) => {
-			try {
-				await api.patch(path, { own_sources: own, other_sources: other });
-			} finally {
-				await got.reload();
-			}
-		};
-		const [own, other] = [r.own_sources, r.other_sources].map((all) => all.filter((one) => one !== source));
-		await change(to === 'own' ? [...own, source] : own, to === 'not_own' ? [...other, source] : other);
-		toast(t('domain.reports.saved', { source, word: t(`domain.reports.named.${to || 'not'}`) }), { undo: () => attempt(() => change(r.own_sources, r.other_sources)) });
-	});
+	/** Names a source: each change begins with the lists that the one before left. */
+	const name = (source, to) => (naming.current = naming.current.catch(() => {}).then(() => attempt(async () => {
+		try {
+			const { own_sources: own, other_sources: other } = await api.get(path);
+			const others = (list) => list.filter((one) => one !== source);
+			await api.patch(path, { own_sources: to === 'own' ? [...others(own), source] : others(own), other_sources: to === 'not_own' ? [...others(other), source] : others(other) });
+			const before = own.includes(source) ? 'own' : other.includes(source) ? 'not_own' : '';
+			toast(t('domain.reports.saved', { source, word: t(`domain.reports.named.${to || 'not'}`) }), { undo: () => name(source, before) });
+		} finally {
+			await got.reload();
+		}
+	})));
 	const upload = mayAdmin.value && html`<${Upload} of=${d} done=${() => Promise.all([got.reload(), list.reload()])} />`;
 	if (!r.reports.length) return html`<${Empty} icon="gauge" title=${t('domain.reports.none')} act=${html`<${Button} href="/manual/reports">${t('ui.manual')}<//>`}>${t('domain.reports.noneText', { name: d.name })}<//><${Ways} of=${d} to=${r.addresses} none />${upload}`;
 	return html`<${Section} title=${t('domain.reports.say')} acts=${html`<${Seg} label=${t('domain.reports.period')} value=${days} onChange=${setDays} options=${['30', '90'].map((n) => [n, count('days', Number(n))])} />`}>
@@ -103,7 +104,7 @@ function Sources({ of: r, name }) {
 	const sum = (what) => (r.sources.length === r.all_sources ? number(r.sources.reduce((n, s) => n + s[what], 0)) : '');
 	const nets = (list) => list.filter((one) => one.includes('/')).join(', ');
 	const words = ['messages', 'failed', 'spf', 'dkim'].map((what) => t(`domain.reports.${what}`));
-	return html`<${Section} title=${t('domain.reports.bySource')}><table class="table table--fixed" aria-label=${t('domain.reports.bySource')}><thead><tr><th scope="col">${t('domain.reports.source')}</th>${words.map((word, i) => html`<th scope="col" class=${`num w-num ${i === 1 ? '' : 'hide-s'}`}>${word}</th>`)}<th scope="col" class="w-rate">${t('domain.reports.whose')}</th></tr></thead>
+	return html`<${Section} title=${t('domain.reports.bySource')}><table class="table table--fixed" aria-label=${t('domain.reports.bySource')}><thead><tr><th scope="col">${t('domain.reports.source')}</th>${words.map((word, i) => html`<th scope="col" class=${`num ${i === 1 ? 'w-age' : 'w-num hide-s'}`}>${word}</th>`)}<th scope="col" class="w-rate">${t('domain.reports.whose')}</th></tr></thead>
 	<tbody>${rows.map((s) => html`<tr key=${s.source}><td><span class="break">${s.source === 'other' ? t('domain.reports.small') : html`<bdi class="mono">${s.source}</bdi>`}</span>${s.reverse_name && html`<bdi class="cell-why" title=${s.reverse_name}>${s.reverse_name}</bdi>`}<span class="cell-sub break">${count('messages', s.messages)} · SPF ${number(s.spf)} · DKIM ${number(s.dkim)}</span></td>
 		<td class="num hide-s">${number(s.messages)}</td><td class=${`num ${s.failed ? 'medium' : 'muted'}`}>${number(s.failed)}</td><td class="num hide-s">${number(s.spf)}</td><td class="num hide-s">${number(s.dkim)}</td>
 		<td>${s.source !== 'other' && (mayAdmin.value ? html`<${Select} bare label=${t('domain.reports.whoseOf', { source: s.source })} value=${s.named ?? ''} onChange=${(to) => name(s.source, to)} options=${['', 'own', 'not_own'].filter((to) => to || !s.named || r.own_sources.includes(s.source) || r.other_sources.includes(s.source)).map((to) => [to, t(`domain.reports.named.${to || 'not'}`)])} />` : t(`domain.reports.named.${s.named || 'not'}`))}</td></tr>`)}</tbody>
@@ -113,9 +114,13 @@ function Sources({ of: r, name }) {
 }
 
 /** The reports, also those that are kept apart. @param {{list: any}} props */
-const Latest = ({ list }) => html`<${Section} title=${t('domain.reports.all')}><table class="table table--top stack-s" aria-label=${t('domain.reports.all')}><thead><tr>${['reporter', 'about', 'messages', 'failed', 'counted'].map((word) => html`<th scope="col" class=${word === 'messages' || word === 'failed' ? 'num' : ''}>${t(`domain.reports.${word}`)}</th>`)}</tr></thead><tbody>${list.rows.map((row) => html`<tr key=${row.id}><td data-label=${t('domain.reports.reporter')}><bdi class="break">${row.reporter}</bdi> <span class="muted">${row.kind.toUpperCase()}</span></td>
-	<td data-label=${t('domain.reports.about')}>${dayOf(row.begin, { month: 'short' })}</td><td class="num" data-label=${t('domain.reports.messages')}>${row.kind === 'tls' ? count('sessions', row.messages) : number(row.messages)}</td><td class="num" data-label=${t('domain.reports.failed')}>${number(row.failed)}</td>
-	<td data-label=${t('domain.reports.counted')}>${row.counted ? html`<${Status} of=${row.origin === 'upload' ? 'neutral' : 'ok'} word=${t(row.origin === 'upload' ? 'domain.reports.uploaded' : 'domain.reports.counts')} />` : html`<${Status} of="warn" word=${t('domain.reports.apart')} /><p class="muted t12 break">${reason(row.not_counted ?? '')}</p>`}</td></tr>`)}</tbody></table><${Foot} list=${list} /><//>`;
+const Latest = ({ list }) => html`<${Section} title=${t('domain.reports.all')}><table class="table table--top" aria-label=${t('domain.reports.all')}><thead><tr><th scope="col">${t('domain.reports.reporter')}</th>${['about', 'messages', 'failed'].map((word) => html`<th scope="col" class=${`hide-s ${word === 'about' ? '' : 'num'}`}>${t(`domain.reports.${word}`)}</th>`)}<th scope="col">${t('domain.reports.counted')}</th></tr></thead><tbody>${list.rows.map((row) => {
+	const day = dayOf(row.begin, { month: 'short' });
+	const [state, word] = !row.counted ? ['warn', 'apart'] : row.origin === 'upload' ? ['neutral', 'uploaded'] : ['ok', 'counts'];
+	return html`<tr key=${row.id}><td><bdi class="break">${row.reporter}</bdi> <span class="muted">${row.kind.toUpperCase()}</span><span class="cell-sub break">${day} · ${count(row.kind === 'tls' ? 'sessions' : 'messages', row.messages)}${row.failed > 0 && ` · ${t('domain.reports.failedN', { n: row.failed })}`}</span></td>
+	<td class="hide-s">${day}</td><td class="num hide-s">${row.kind === 'tls' ? count('sessions', row.messages) : number(row.messages)}</td><td class="num hide-s">${number(row.failed)}</td>
+	<td><${Status} of=${state} word=${t(`domain.reports.${word}`)} />${!row.counted && html`<p class="muted t12 break">${reason(row.not_counted ?? '')}</p>`}</td></tr>`;
+})}</tbody></table><${Foot} list=${list} /><//>`;
 
 /** The records that make receivers send reports. Nothing if all are found, unless none has come. @param {{of: any, to: any, none?: boolean}} props */
 function Ways({ of: d, to, none = false }) {

@@ -100,13 +100,21 @@ func TestReportsInTheBrowser(t *testing.T) {
 	s.fine("uploads")
 
 	w.fillReports(t, "shop.example")
+	var said struct{ Addresses struct{ DMARC string } }
+	w.key.get(t, "/domains/"+w.domainID(t, "shop.example")+"/reports", &said)
+	must(t, w.peer.try("a@other.test", said.Addresses.DMARC, "From: reports@other.test\r\nTo: "+said.Addresses.DMARC+"\r\nSubject: Report\r\nMIME-Version: 1.0\r\nContent-Type: application/xml\r\n\r\n"+
+		dmarcReport("other.test", "shop.example", day.AddDate(0, 0, -1), reportRow{"198.51.100.200", 9000, "fail", "fail"})+"\r\n"))
 	s.load(page)
 	s.sees("failed SPF and DKIM: an old provider, or a forgery.", "You have not named any source as yours yet.", "Which of these sources are yours?", "3 sessions with mx.example.test failed: the certificate has expired.", "Counted, uploaded")
+	s.sees("Not counted", "No DKIM signature of other.test passes")
 	w.reportPictures(t, s, "reports", page)
-	s.is("the chart has its days", `document.querySelectorAll('.chart .c-bar.is-over').length >= 30`)
+	s.is("the chart has its days", `document.querySelectorAll('.chart .c-bar.is-over').length === 29`)
 	s.is("the sums are those of all sources", `document.querySelector('tfoot').innerText.includes('5 sources')`)
+	s.is("a report that does not count is in no sum", `!document.querySelector('main').innerText.includes('198.51.100.200')`)
 	s.press("Yours: 203.0.113.9")
-	s.sees("which you named as yours, failed SPF and DKIM", "Keep p=none until then.")
+	s.sees("which you named as yours, failed SPF and DKIM")
+	s.press("Not yours: 198.51.100.77")
+	s.sees("Keep p=none until then.")
 	s.fill("Whose 192.0.2.10 is", "Yours")
 	s.fill("Whose 203.0.113.9 is", "Not yours")
 	s.sees("which you named as not yours", "no source that you named as yours failed", "Publish p=quarantine.")
