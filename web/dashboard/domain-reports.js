@@ -114,7 +114,7 @@ function Sources({ of: r, name }) {
 }
 
 /** The reports, also those that are kept apart. @param {{list: any}} props */
-const Latest = ({ list }) => html`<${Section} title=${t('domain.reports.all')}><table class="table table--top" aria-label=${t('domain.reports.all')}><thead><tr><th scope="col">${t('domain.reports.reporter')}</th>${['about', 'messages', 'failed'].map((word) => html`<th scope="col" class=${`hide-s ${word === 'about' ? '' : 'num'}`}>${t(`domain.reports.${word}`)}</th>`)}<th scope="col">${t('domain.reports.counted')}</th></tr></thead><tbody>${list.rows.map((row) => {
+const Latest = ({ list }) => html`<${Section} title=${t('domain.reports.all')}><table class="table table--top table--fixed" aria-label=${t('domain.reports.all')}><thead><tr><th scope="col">${t('domain.reports.reporter')}</th>${['about', 'messages', 'failed'].map((word) => html`<th scope="col" class=${`hide-s w-num ${word === 'about' ? '' : 'num'}`}>${t(`domain.reports.${word}`)}</th>`)}<th scope="col">${t('domain.reports.counted')}</th></tr></thead><tbody>${list.rows.map((row) => {
 	const day = dayOf(row.begin, { month: 'short' });
 	const [state, word] = !row.counted ? ['warn', 'apart'] : row.origin === 'upload' ? ['neutral', 'uploaded'] : ['ok', 'counts'];
 	return html`<tr key=${row.id}><td><bdi class="break">${row.reporter}</bdi> <span class="muted">${row.kind.toUpperCase()}</span><span class="cell-sub break">${day} · ${count(row.kind === 'tls' ? 'sessions' : 'messages', row.messages)}${row.failed > 0 && ` · ${t('domain.reports.failedN', { n: row.failed })}`}</span></td>

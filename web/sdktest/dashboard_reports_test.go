@@ -117,7 +117,7 @@ func TestReportsInTheBrowser(t *testing.T) {
 	s.sees("Keep p=none until then.")
 	s.fill("Whose 192.0.2.10 is", "Yours")
 	s.fill("Whose 203.0.113.9 is", "Not yours")
-	s.sees("which you named as not yours", "no source that you named as yours failed", "Publish p=quarantine.")
+	s.sees("which you named as not yours", "no source that you named as yours failed", "Publish p=quarantine.", "v=DMARC1; p=quarantine; rua=mailto:me@shop.example,mailto:dmarc+")
 	s.press("Undo")
 	s.fine("sources are named")
 	for _, v := range s.axe() {
@@ -134,13 +134,28 @@ func TestReportsInTheBrowser(t *testing.T) {
 	member.fine("reports of a member")
 }
 
+// TestReportsWithoutReceivingInTheBrowser: a server that receives no mail says why no report comes, and takes files.
+func TestReportsWithoutReceivingInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "shop.example")
+	s := newScreen(t, in.url, in.setUp(t).session(t))
+	s.load("/domains")
+	s.press("shop.example")
+	s.press("Reports")
+	s.sees("No reports yet", "Its operator starts it with --smtp-receive.", "Choose files")
+	s.is("there is no record to publish", `!document.querySelector('main').innerText.includes('rua=')`)
+	s.fine("reports on a server that receives no mail")
+}
+
 // reportPictures writes pictures for people to look at.
 func (w *dashboardFixture) reportPictures(t *testing.T, s *screen, name, page string) {
 	dir := os.Getenv(picturesEnv)
 	if dir == "" {
 		return
 	}
-	for _, language := range []string{"nl", "de", "en"} {
+	for _, language := range []string{"fr", "de", "en"} {
 		w.operator.want(t, 200, "PATCH", "/users/me", map[string]any{"language": language})
 		s.load(page)
 		for _, width := range []int64{360, 768, 1280} {
