@@ -120,8 +120,16 @@ func TestReportsInTheBrowser(t *testing.T) {
 	s.sees("which you named as not yours", "no source that you named as yours failed", "Publish p=quarantine.", "v=DMARC1; p=quarantine; rua=mailto:me@shop.example,mailto:dmarc+")
 	s.press("Undo")
 	s.fine("sources are named")
-	for _, v := range s.axe() {
-		t.Errorf("axe: %s", v)
+	for _, scheme := range []string{"dark", "light"} {
+		for _, width := range []int64{360, 1280} {
+			s.look(width, scheme)
+			for _, v := range s.axe() {
+				t.Errorf("%d px, %s: axe: %s", width, scheme, v)
+			}
+			if n := s.sideways(); n > 0 {
+				t.Errorf("at %d px the page scrolls sideways by %d px", width, n)
+			}
+		}
 	}
 	w.operator.want(t, 200, "PATCH", "/users/me", map[string]any{"language": "de"})
 	s.load(page)
