@@ -59,7 +59,8 @@ export function tlsSentence(tls) {
 /** A kind of failed TLS sessions, which the server names like "certificate-expired mx.example.com". @param {any} f @returns {any} */
 export function tlsFailure(f) {
 	const [kind, host] = f.failure.split(' ');
-	const values = { sessions: count('sessions', f.sessions), why: find(`domain.reports.tls.kinds.${kind}`) ?? html`<span class="mono break">${kind}</span>` };
+	const known = find(`domain.reports.tls.kinds.${kind}`);
+	const values = { sessions: count('sessions', f.sessions), why: typeof known === 'string' ? known : html`<span class="mono break">${kind}</span>` };
 	return host ? say('domain.reports.tls.failedAt', { ...values, host: html`<bdi class="break">${host}</bdi>` }) : say('domain.reports.tls.failed', values);
 }
 
