@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -33,6 +34,11 @@ var signedIfPresent = [...]string{
 	"CFBL-Address", "CFBL-Feedback-ID",
 }
 
+// signing bounds how many messages are signed at the same time. A signature by RSA takes a processor
+// for more than a millisecond, most of what an email costs, and each connection wants one: without a
+// bound, a request of the API would wait for a processor behind all of them.
+var signing = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 // sign returns the DKIM-Signature field (RFC 6376) of a message that appendMessage made, with its
 // final CRLF, to be put before the message: relaxed/relaxed, SHA-256. With profile ses Message-ID
 // and Date are not signed, because SES writes its own. tail follows message, which contains the
@@ -45,6 +51,8 @@ func sign(message []byte, key *app.DKIMKey, profile relayurl.Profile, tail ...by
 	if end < 0 {
 		return "", errors.New("sign message: no end of header")
 	}
+	signing <- struct{}{}
+	defer func() { <-signing }()
 	s, err := dkim.NewSigner(&dkim.SignOptions{
 		Domain:                 key.Domain,
 		Selector:               key.Selector,

@@ -111,6 +111,7 @@ type DB struct {
 	readers        *readerPool
 	opened         int // number of readers
 	queue          chan *request
+	batched        []*request // taken from queue, not in a group yet; only the writer uses it
 	tasksForWriter chan *writerTask
 	closing        chan struct{}
 	unsynced       chan unsyncedGroup // groups that are committed but not synced

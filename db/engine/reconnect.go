@@ -26,13 +26,13 @@ type reconnector struct {
 	refusal  error      // of new work
 	unknown  bool       // group may have been committed
 	group    []*request // that was in progress
-	critical []*request // that arrived since
+	critical []*request // that waited or arrived since
 }
 
 // reconnect is called with a group whose connection is broken, or whose writes the database does
 // not accept at the moment. If the COMMIT of the group got no answer, it finds out whether the
 // group was committed; otherwise it refuses all requests that are not critical. Critical requests
-// wait until the database is usable again; those that arrived meanwhile are returned as rest, to
+// wait until the database is usable again; those that waited or arrived meanwhile are returned as rest, to
 // be run in order. For the group itself it returns the results of commitUndamaged.
 func reconnect(d *DB, s *Conn, group []*request, cause error) (sound, rest []*request, err error) {
 	a := &reconnector{d: d, s: s, refusal: writeRefusal(cause), unknown: errors.Is(cause, errUnknown), group: group}
@@ -43,6 +43,7 @@ func reconnect(d *DB, s *Conn, group []*request, cause error) (sound, rest []*re
 	if !a.unknown {
 		a.group = keepCritical(group, a.refusal)
 	}
+	a.critical, d.batched = keepCritical(d.batched, a.refusal), nil
 	d.writerOutage.Store(&outage{a.refusal})
 	defer d.writerOutage.Store(nil)
 	if answers {

@@ -151,25 +151,34 @@ func (d *DB) await(r *request) error {
 // Queued reports whether a Write waits to be run.
 func (d *DB) Queued() bool { return len(d.queue) > 0 }
 
+// always is a channel from which can always be received.
+var always = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // writeLoop uses the only write connection until Close, then runs what is queued and ends.
 func (d *DB) writeLoop(s Conn) {
 	defer close(d.unsynced)
 	defer s.close()
 	for {
+		var batched <-chan struct{}
+		if len(d.batched) > 0 {
+			batched = always
+		}
 		select {
 		case r := <-d.queue:
-			d.commit(&s, d.gather(r))
+			d.commit(&s, d.gather(&s, r))
+		case <-batched:
+			d.commit(&s, d.gather(&s, nil))
 		case c := <-d.tasksForWriter:
 			c.done <- c.fn(&s)
 		case <-d.closing:
-			for {
-				select {
-				case r := <-d.queue:
-					d.commit(&s, d.gather(r))
-				default:
-					return
-				}
+			for len(d.queue)+len(d.batched) > 0 {
+				d.commit(&s, d.gather(&s, nil))
 			}
+			return
 		}
 	}
 }
@@ -182,26 +191,41 @@ const DefaultGather = 150 * time.Microsecond
 // busyGroup is the mean group size from which waiting for others pays off.
 const busyGroup = 3
 
-// gather returns a group of waiting requests. It waits shortly for more if all of the group are
-// batched, and under load; a single request that is not batched never waits.
-func (d *DB) gather(first *request) []*request {
-	group := append(make([]*request, 0, maxGroup), first)
-	defer func() { d.meanGroup += (float64(len(group)) - d.meanGroup) / 8 }()
-	urgent := !first.batched
-	var timer *time.Timer
-	join := func(r *request) {
-		group = append(group, r)
-		urgent = urgent || !r.batched
+// maxBatched is the maximum number of batched closures in a group on SQLite. It is low, since a request
+// that a client waits for can wait for one such group before its own. On PostgreSQL, where a group costs
+// round trips rather than time for each closure, only maxGroup bounds them.
+const maxBatched = 16
+
+// gather returns a group of waiting requests, with first unless it is nil: those that are not batched,
+// then the oldest batched ones, while the rest of these stay in d.batched. It waits shortly for more if all of the group are batched, and under
+// load; a single request that is not batched never waits.
+func (d *DB) gather(s *Conn, first *request) []*request {
+	limit := maxBatched
+	if s.pg != nil {
+		limit = maxGroup
 	}
-	for len(group) < maxGroup {
+	group := make([]*request, 0, maxGroup)
+	join := func(r *request) {
+		if r.batched {
+			d.batched = append(d.batched, r)
+			return
+		}
+		group = append(group, r)
+	}
+	if first != nil {
+		join(first)
+	}
+	var timer *time.Timer
+gathering:
+	for len(group) < maxGroup-maxBatched {
 		select {
 		case r := <-d.queue:
 			join(r)
 			continue
 		default:
 		}
-		if d.gatherFor < 0 || urgent && d.meanGroup < busyGroup {
-			return group
+		if d.gatherFor < 0 || len(d.batched) >= limit || len(group) > 0 && d.meanGroup < busyGroup {
+			break
 		}
 		if timer == nil {
 			timer = time.NewTimer(d.gatherFor)
@@ -211,9 +235,13 @@ func (d *DB) gather(first *request) []*request {
 		case r := <-d.queue:
 			join(r)
 		case <-timer.C:
-			return group
+			break gathering
 		}
 	}
+	n := min(len(d.batched), limit, maxGroup-len(group))
+	group = append(group, d.batched[:n]...)
+	d.batched = slices.Delete(d.batched, 0, n)
+	d.meanGroup += (float64(len(group)) - d.meanGroup) / 8
 	return group
 }
 

@@ -23,8 +23,8 @@ const (
 	runsPerRound    = 200
 	// movesPerWrite is how many runs share a Write, and workers is how many Writes of a team are under way. Both are
 	// low, so that a request of another team never waits behind many runs.
-	movesPerWrite = 8
-	workers       = 3
+	movesPerWrite = 4
+	workers       = 4
 	// restAfterRefusal is how long the mails of a team rest that may not send now.
 	restAfterRefusal = time.Minute
 )

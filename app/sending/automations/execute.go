@@ -13,6 +13,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/app/rules/automation"
+	"mailer/app/sending/mail"
 	"mailer/db"
 )
 
@@ -54,15 +55,15 @@ type change func(t *turn, step *automation.Step) error
 
 // execute executes the steps at which some runs are due, in one Write. Emails are made before it.
 func (s *Service) execute(ctx context.Context, due []app.Run) error {
+	mails, err := s.prepare(ctx, due)
+	if err != nil {
+		return err
+	}
 	changes := make([]change, len(due))
 	for i := range due {
 		changes[i] = (*turn).timeUp
 		if due[i].Sends {
-			m, err := s.prepare(ctx, &due[i])
-			if err != nil {
-				return err
-			}
-			changes[i] = func(t *turn, step *automation.Step) error { return t.timeToSend(step, m) }
+			changes[i] = func(t *turn, step *automation.Step) error { return t.timeToSend(step, mails[i]) }
 		}
 	}
 	return s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
@@ -244,24 +245,43 @@ var (
 	errTopicMissing    = &app.Error{Code: app.CodeNotFound, Message: "Topic not found"}
 )
 
-// prepare makes the email of the step at which a run is, or of the one after its pause; nil: there is no such step
-// any more, or the contact was deleted.
-func (s *Service) prepare(ctx context.Context, due *app.Run) (*stepMail, error) {
-	var flow *automation.Flow
-	var contact app.Contact
+// prepare makes the emails of the steps at which runs of a team are, or of those after their pauses; nil: there is no
+// such step any more, or the contact was deleted.
+func (s *Service) prepare(ctx context.Context, due []app.Run) ([]*stepMail, error) {
+	flows, contacts := make([]*automation.Flow, len(due)), make([]app.Contact, len(due))
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		if flow, err = s.flow(r, due.AutomationID, due.Version); err != nil {
-			return err
+		for i := range due {
+			if !due[i].Sends {
+				continue
+			}
+			if flows[i], err = s.flow(r, due[i].AutomationID, due[i].Version); err != nil {
+				return err
+			}
+			contacts[i], err = r.Contact(due[i].TeamID, due[i].ContactID)
+			if err = base.IgnoreNotFound(err); err != nil { // move cancels the run
+				return err
+			}
 		}
-		contact, err = r.Contact(due.TeamID, due.ContactID)
-		return base.IgnoreNotFound(err) // move cancels the run
+		return nil
 	})
-	step := (*automation.Step)(nil)
-	if err == nil {
-		step = flow.Step(due.StepKey)
+	mails, templates := make([]*stepMail, len(due)), mail.StepTemplates{}
+	for i := range due {
+		if err != nil {
+			return nil, err
+		}
+		if contacts[i].ID != "" {
+			mails[i], err = s.stepMail(ctx, &due[i], flows[i], &contacts[i], templates)
+		}
 	}
-	if step == nil || contact.ID == "" {
-		return nil, err
+	return mails, err
+}
+
+// stepMail makes the email of the step at which a run is, or of the one after its pause; nil: there is no such step
+// any more.
+func (s *Service) stepMail(ctx context.Context, due *app.Run, flow *automation.Flow, contact *app.Contact, templates mail.StepTemplates) (*stepMail, error) {
+	step := flow.Step(due.StepKey)
+	if step == nil {
+		return nil, nil
 	}
 	if after := mailAfter(flow, step); after != nil {
 		step = after
@@ -270,14 +290,15 @@ func (s *Service) prepare(ctx context.Context, due *app.Run) (*stepMail, error) 
 	if !ok {
 		return nil, nil
 	}
-	in := mailOf(c, flow, &contact, &due.Context)
+	in := mailOf(c, flow, contact, &due.Context)
 	automated := app.AutomatedMarketing
 	if c.Transactional {
 		automated = app.AutomatedTransactional
 	}
 	m := &stepMail{step: step.Key, topicID: in.TopicID}
 	refusal := (*app.Error)(nil)
-	if m.email, err = s.mail.PrepareStep(ctx, due.TeamID, in, automated); !errors.As(err, &refusal) {
+	var err error
+	if m.email, err = s.mail.PrepareStep(ctx, due.TeamID, in, automated, templates); !errors.As(err, &refusal) {
 		if err == nil {
 			m.email.AutomationRun, m.email.AutomationStep = due.ID, step.Key
 		}
@@ -340,6 +361,9 @@ func (s *Service) mailsAllowed(ctx context.Context, teamID string) (n int, next 
 	window, until := s.paceOf(teamID).state(now)
 	if until.After(now) {
 		return 0, until, nil
+	}
+	if n = s.paceOf(teamID).spare(now); n > 0 {
+		return min(n, runsPerRound), next, nil
 	}
 	open, err := db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.OpenAutomated(teamID, window) })
 	if err != nil {

@@ -65,6 +65,17 @@ func (p *pace) accept(n int) {
 	p.accepted += n
 }
 
+// spare returns how many emails may certainly be accepted now, without counting those that wait: the window is not
+// full even if none left since it was judged.
+func (p *pace) spare(now time.Time) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(p.judgedAt) >= paceEvery {
+		return 0
+	}
+	return max(p.window-p.openThen-p.accepted, 0)
+}
+
 // allow returns how many emails may be accepted now, if open ones wait.
 func (p *pace) allow(now time.Time, open int) int {
 	p.mu.Lock()

@@ -7,14 +7,18 @@ import (
 	"mailer/db"
 )
 
+// StepTemplates are the templates that were read for the emails of some steps of a team. Each is read once.
+type StepTemplates map[string]*app.TemplateContent
+
 // PrepareStep makes the email of a step of an automation, from a template, without storing it: a Write that
 // accepts it does no rendering. Marketing gets an unsubscribe link, with or without a topic. Errors: those of
 // SendEmail before the check of the from-domain.
-func (s *Service) PrepareStep(ctx context.Context, teamID string, in *app.EmailInput, automated app.Automated) (*app.Email, error) {
+func (s *Service) PrepareStep(ctx context.Context, teamID string, in *app.EmailInput, automated app.Automated, templates StepTemplates) (*app.Email, error) {
 	key := &app.Key{TeamID: teamID, Permission: app.FullAccess, Role: app.RoleOwner, Via: SourceAPI}
 	in = s.withCompat(in)
 	r := s.NewRenderer(key)
 	defer r.Close()
+	r.templates = templates
 	email, err := r.email(ctx, in)
 	if err != nil {
 		return nil, err

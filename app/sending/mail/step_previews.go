@@ -14,7 +14,7 @@ import (
 // unsubscribe nobody. Nothing is stored. Errors: those of PrepareStep, CodeValidation for a sender whose domain
 // is missing or not verified, CodeNotFound for the topic.
 func (s *Service) PreviewStep(ctx context.Context, teamID string, in *app.EmailInput, automated app.Automated) (*app.Email, error) {
-	email, err := s.PrepareStep(ctx, teamID, in, automated)
+	email, err := s.PrepareStep(ctx, teamID, in, automated, StepTemplates{})
 	if err != nil {
 		return nil, err
 	}
