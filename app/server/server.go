@@ -269,7 +269,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail.OnSignal = s.Automations.Signal
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
-	s.MailRoutes = mailroutes.New(b, s.Mail, s.Audience)
+	s.MailRoutes = mailroutes.New(b, s.Webhooks, s.Mail, s.Audience)
 	s.Mail.OnForward = s.MailRoutes.NoteForward
 	s.Receiving = receiving.New(b, s.Webhooks, s.Audience, s.MailRoutes, cfg.Memory)
 	s.Receiving.OnSignal = s.Automations.Signal
