@@ -45,6 +45,8 @@ const (
 	Records      Kind = "consents" // records of what contacts agreed to
 	Domains      Kind = "domains"
 	Webhooks     Kind = "webhooks"
+	Destinations Kind = "route_destinations"
+	Routes       Kind = "routes" // for received mail
 	CustomEvents Kind = "custom_events"
 	Automations  Kind = "automations"
 	Starts       Kind = "automation_starts" // of automations for contacts
@@ -58,7 +60,7 @@ const (
 )
 
 // kinds are all kinds.
-var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Forms, Broadcasts, Issues, Feeds, OptIns, Records, Domains, Webhooks, CustomEvents, Automations, Starts, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
+var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Forms, Broadcasts, Issues, Feeds, OptIns, Records, Domains, Webhooks, Destinations, Routes, CustomEvents, Automations, Starts, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
 
 // Team is team.json, the description of the directory. It is written last.
 type Team struct {
@@ -71,6 +73,8 @@ type Team struct {
 	Left int `json:"left,omitzero"`
 	// Emails: the team's emails are included.
 	Emails bool `json:"emails,omitzero"`
+	// ReplyAddresses: mail of the team gets reply addresses of its own.
+	ReplyAddresses bool `json:"reply_addresses,omitzero"`
 }
 
 // FromMailer reports whether a Mailer wrote the directory: its ids are kept where they are
@@ -316,7 +320,8 @@ type Domain struct {
 	TrackingSubdomain string           `json:"tracking_subdomain,omitzero"`
 	Status            app.DomainStatus `json:"status,omitzero"`
 	Trusted           bool             `json:"trusted,omitzero"`
-	Receiving         bool             `json:"receiving,omitzero"` // the team wants its mail
+	Receiving         bool             `json:"receiving,omitzero"`      // the team wants its mail
+	Sources           app.NamedSources `json:"report_sources,omitzero"` // that the team named as its own or not
 	Records           []app.DNSRecord  `json:"records,omitzero"`
 	CreatedAt         time.Time        `json:"created_at,omitzero"`
 }
