@@ -14,7 +14,7 @@ import (
 
 // segmentCondition compares a field of a contact, or asks for an action of the contact.
 type segmentCondition struct {
-	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, property:KEY, received, opened, clicked or topic" example:"property:plan"`
+	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, property:KEY, received, opened, clicked, replied or topic" example:"property:plan"`
 	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after,within_days,not_within_days,in_broadcast,not_in_broadcast,subscribed,not_subscribed"`
 	Value string `json:"value" required:"false" doc:"Days for within_days, an id for in_broadcast and subscribed; ignored by is_…"`
 }

@@ -186,10 +186,11 @@ type Contact struct {
 	Again     bool      `json:"again,omitzero"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
-	// When it last got an email, opened one and clicked a link.
+	// When it last got an email, opened one, clicked a link and answered one.
 	LastSentAt    time.Time `json:"last_sent_at,omitzero"`
 	LastOpenedAt  time.Time `json:"last_opened_at,omitzero"`
 	LastClickedAt time.Time `json:"last_clicked_at,omitzero"`
+	LastRepliedAt time.Time `json:"last_replied_at,omitzero"`
 	From          Position  `json:"from,omitzero"`
 }
 
