@@ -120,13 +120,40 @@ func (tx *Tx) InsertRouteWork(w *RouteWork, routeID string, since time.Time) err
 	return oneRow(n, err, ErrConflict)
 }
 
-// DueRouteWork returns work of all teams after another, oldest first, at most limit. Work of teams that are suspended or
-// being deleted is left out.
-func (r *Reader) DueRouteWork(after *RouteWork, limit int) ([]RouteWork, error) {
+// askedRoute stands for the route of an effect: an address was asked whether mail may be forwarded to it.
+const askedRoute = "asked"
+
+// InsertAsked stores that a team asks an address, by its hash, unless the team did since a time: then it returns
+// ErrConflict. What is erased and deleted does not count anew.
+func (tx *Tx) InsertAsked(teamID string, address []byte, since time.Time) error {
+	n, err := tx.Exec(`INSERT INTO route_effects (team_id, effect, route_id, created_at) VALUES (?, ?, 'asked', ?)
+		ON CONFLICT (team_id, effect) DO UPDATE SET created_at = excluded.created_at WHERE route_effects.created_at <= ?`, teamID, address, milli(tx.Now), milli(since))
+	return oneRow(n, err, ErrConflict)
+}
+
+// CountAsked returns how many addresses a team asked since a time, and how many teams asked the address with a hash,
+// at most limit each.
+func (r *Reader) CountAsked(teamID string, address []byte, since time.Time, limit int) (byTeam, ofAddress int, err error) {
+	if byTeam, err = r.CountAnswers(teamID, askedRoute, since, limit); err != nil {
+		return 0, 0, err
+	}
+	err = r.Row(`SELECT count(*) FROM (SELECT 1 FROM route_effects WHERE route_id = 'asked' AND effect = ? AND created_at >= ? LIMIT ?) AS rows_open`, []any{address, milli(since), limit}, &ofAddress)
+	return byTeam, ofAddress, err
+}
+
+// NextTeamWithRouteWork returns the first team after another that has work. Error: ErrNotFound.
+func (r *Reader) NextTeamWithRouteWork(after string) (teamID string, err error) {
+	err = r.Row(`SELECT team_id FROM route_effects WHERE work IS NOT NULL AND team_id > ? ORDER BY team_id LIMIT 1`, []any{after}, &teamID)
+	return teamID, err
+}
+
+// DueRouteWork returns work of a team after another work of it, oldest first, at most limit. A team that is suspended or
+// being deleted has none.
+func (r *Reader) DueRouteWork(teamID string, after *RouteWork, limit int) ([]RouteWork, error) {
 	return list(r, scanRouteWork, `SELECT w.team_id, w.effect, w.work, w.created_at FROM route_effects AS w
-		WHERE w.work IS NOT NULL AND (w.created_at, w.team_id, w.effect) > (?, ?, ?)
-		AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = w.team_id AND t.suspended_at IS NOT NULL)
-		ORDER BY w.created_at, w.team_id, w.effect LIMIT ?`, milli(after.CreatedAt), after.TeamID, after.Effect, limit)
+		WHERE w.team_id = ? AND w.work IS NOT NULL AND (w.created_at, w.effect) > (?, ?)
+		AND EXISTS (SELECT 1 FROM teams AS t WHERE t.id = ? AND t.suspended_at IS NULL)
+		ORDER BY w.created_at, w.effect LIMIT ?`, teamID, milli(after.CreatedAt), after.Effect, teamID, limit)
 }
 
 // EndRouteWork marks work as done. Error: ErrNotFound if it was done before.

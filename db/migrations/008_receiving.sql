@@ -94,14 +94,15 @@ CREATE TABLE forward_addresses (
 -- Mail that is or was forwarded or answered, so that neither happens twice.
 CREATE TABLE route_effects (
   team_id    TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
-  effect     BLOB NOT NULL,    -- hash of Message-ID and destination, or of route and sender
-  route_id   TEXT,             -- of an answer; NULL: a forwarded email
+  effect     BLOB NOT NULL,    -- hash of Message-ID and destination, of route and sender, or of the address that was asked
+  route_id   TEXT,             -- of an answer; 'asked': a mail that asked an address to agree; NULL: a forwarded email
   work       TEXT,             -- JSON: what is left to do; NULL: nothing
   created_at INTEGER NOT NULL,
   PRIMARY KEY (team_id, effect)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX route_effects_age ON route_effects (created_at);
-CREATE INDEX route_effects_work ON route_effects (created_at, team_id, effect) WHERE work IS NOT NULL;
+CREATE INDEX route_effects_work ON route_effects (team_id, created_at, effect) WHERE work IS NOT NULL;
+CREATE INDEX route_effects_asked ON route_effects (effect, created_at) WHERE route_id = 'asked';
 CREATE INDEX route_effects_route ON route_effects (team_id, route_id, created_at) WHERE route_id IS NOT NULL;
 
 -- Reports of receivers of mail about a domain of a team: DMARC aggregate reports and TLS reports. Rows of a domain that

@@ -11,8 +11,12 @@ import { attempt, toast } from './ui/float.js';
 /** What the server says of an MX that leads elsewhere. */
 const elsewhere = /^Mail for (\S+) goes to (\S+)\. Publishing this would divert it\. Use in\.\1\.$/;
 
-/** What is said of the MX record of a domain that receives. @param {any} r the record @returns {string} */
+/** What the server says of a DMARC record without the address for reports. */
+const silent = 'The record sends no reports to this server.';
+
+/** What a check said of a record, in the reader's language where this page has a text for it. @param {any} r the record @returns {string} */
 export function detailOf(r) {
+	if (r.detail?.startsWith(silent)) return t('domain.reports.replace');
 	const found = elsewhere.exec(r.detail ?? '');
 	return found ? t('domain.receiving.elsewhere', { name: found[1], host: found[2] }) : r.detail ?? '';
 }

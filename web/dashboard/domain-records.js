@@ -44,7 +44,7 @@ function stateOf(r) {
 /** The name of a record for readers. @param {any} r */
 function kindOf(r) {
 	if (r.record === 'SPF' && r.type === 'MX') return 'MX';
-	return `${r.record === 'Tracking' ? t('domains.tracking') : r.record === 'Receiving' ? t('domain.receiving.title') : r.record}, ${r.type}`;
+	return `${r.record === 'Tracking' ? t('domains.tracking') : r.record === 'Receiving' ? t('domain.receiving.title') : r.record === 'TLSRPT' ? t('domain.reports.tls.title') : r.record}, ${r.type}`;
 }
 
 /** What a record is for. @param {any} r */
@@ -59,7 +59,7 @@ const lossOf = (r) => `domain.without.${r.dkim_key === 'next' || r.dkim_key === 
 
 /** The found values of a record, unless the page's head shows them. @param {{of: any, said: any}} props */
 function Found({ of: r, said }) {
-	if (r.live === 'found') return html`<span class="muted">${r.inherited_from ? t('domain.inherited', { name: r.inherited_from }) : r.policy ? t('domain.policy', { policy: r.policy }) : t('domain.same')}</span>${r.detail && html`<p class="t12">${r.detail}</p>`}`;
+	if (r.live === 'found') return html`<span class="muted">${r.inherited_from ? t('domain.inherited', { name: r.inherited_from }) : r.policy ? t('domain.policy', { policy: r.policy }) : t('domain.same')}</span>${r.detail && html`<p class="t12">${detailOf(r)}</p>`}`;
 	return html`<span class="muted">${t(r.live === 'missing' ? 'domain.nothing' : r.live === 'mismatch' ? 'domain.other' : 'domain.unasked')}</span>${r.detail ? r.detail !== said && r.live !== 'unknown' && html`<p class="t12 break">${detailOf(r)}</p>` : r.live === 'missing' && html`<p class="t12">${t(lossOf(r))}</p>`}`;
 }
 

@@ -9,6 +9,7 @@ import { attempt, confirm, dialog, Menu, toast } from './ui/float.js';
 import { PublishRecords, RememberedToken } from './domain-publish.js';
 import { Records, Readiness } from './domain-records.js';
 import { Receiving } from './domain-receiving.js';
+import { Reports } from './domain-reports.js';
 import { Tracking } from './domain-tracking.js';
 import { encoded } from './paths.js';
 
@@ -94,6 +95,6 @@ export default function Domain({ params }) {
 	return html`<${Head} path=${[[t('domains.title'), `${base}/domains`]]} title=${d.name} note=${watching && html`<span class="live">${t('domain.watching')}</span>`}>
 		${mayAdmin.value && html`<${Button} icon="globe" onClick=${publish}>${t('domain.publish.act')}<//><${Button} icon="refresh" onClick=${check}>${t('domain.check')}<//><${Menu} label=${t('ui.acts')} items=${[!d.records.some((r) => r.dkim_key === 'next') && { icon: 'refresh', name: t('domain.rotate'), run: rotate }, { icon: 'trash', name: t('domain.delete'), danger: true, run: () => remove(d) }]} />`}<//>
 	<${Verdict} kind=${says.kind} line=${says.line} fix=${html`${says.fix} ${asked && html`<span class="muted">${say('domain.asked', { time: html`<${Time} at=${asked} as="ago" />` })}</span>`}`} />
-	<${Tabs} label=${t('domain.one')} at=${at} onChange=${(tab) => setQuery({ tab: tab === 'records' ? null : tab })} tabs=${[['records', t('domain.records')], ['tracking', t('domains.tracking')], ['receiving', t('domain.receiving.title')]]} />
-	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : at === 'receiving' ? html`<${Receiving} of=${d} changed=${got.set} />` : html`<${Records} of=${d} said=${says.fix} /><${RememberedToken} of=${d} changed=${got.set} /><${Readiness} of=${d} />`}</div>`;
+	<${Tabs} label=${t('domain.one')} at=${at} onChange=${(tab) => setQuery({ tab: tab === 'records' ? null : tab })} tabs=${[['records', t('domain.records')], ['tracking', t('domains.tracking')], ['receiving', t('domain.receiving.title')], ['reports', t('domain.reports.title')]]} />
+	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : at === 'receiving' ? html`<${Receiving} of=${d} changed=${got.set} />` : at === 'reports' ? html`<${Reports} of=${d} />` : html`<${Records} of=${d} said=${says.fix} /><${RememberedToken} of=${d} changed=${got.set} /><${Readiness} of=${d} />`}</div>`;
 }

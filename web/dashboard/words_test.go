@@ -172,3 +172,17 @@ func TestFindingTextsMatchServer(t *testing.T) {
 		t.Errorf("the note about relays of flags is %q: %v", note, err)
 	}
 }
+
+// TestReportSentencesHaveTexts: the dashboard has a text for each sentence that the server says of reports.
+func TestReportSentencesHaveTexts(t *testing.T) {
+	have := texts(t, englishFile)
+	codes := regexp.MustCompile(`(?m)^\tCode\w+ +SentenceCode = "(\w+)"`).FindAllStringSubmatch(string(read(t, "../../app/rules/mailreport/sentences.go")), -1)
+	if len(codes) < 20 {
+		t.Fatalf("%d codes", len(codes))
+	}
+	for _, m := range codes {
+		if have["domain.reports.says."+m[1]] == "" {
+			t.Errorf("no text for the sentence %s", m[1])
+		}
+	}
+}

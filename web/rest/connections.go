@@ -164,7 +164,7 @@ func (c *conn) idle(now time.Time) (i fair.Idle, ok bool) {
 		return fair.Idle{}, false
 	}
 	last := time.Unix(0, c.last.Load())
-	return fair.Idle{Since: last, Stuck: p != phaseIdle && now.Sub(last) > honest}, true
+	return fair.Idle{Since: last, First: p != phaseIdle && now.Sub(last) > honest}, true
 }
 
 // unregister removes a connection; it may be removed already.

@@ -20,12 +20,12 @@ type Connections[C comparable] struct {
 
 // Idle says how a peer keeps the server waiting.
 type Idle struct {
-	Stuck bool      // in the middle of a request: closed before all others
+	First bool      // closed before all others of its network, and of networks with as many connections
 	Since time.Time // the last activity
 }
 
 func (i Idle) before(other Idle) bool {
-	return i.Stuck && !other.Stuck || i.Stuck == other.Stuck && i.Since.Before(other.Since)
+	return i.First && !other.First || i.First == other.First && i.Since.Before(other.Since)
 }
 
 // NewConnections returns a table without connections. idle describes a connection; false: it must

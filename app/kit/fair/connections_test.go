@@ -18,7 +18,7 @@ type peer struct {
 
 func newConnections(replace bool) *fair.Connections[*peer] {
 	return fair.NewConnections(replace, func(p *peer, _ time.Time) (fair.Idle, bool) {
-		return fair.Idle{Stuck: p.stuck, Since: time.Unix(int64(p.since), 0)}, !p.busy
+		return fair.Idle{First: p.stuck, Since: time.Unix(int64(p.since), 0)}, !p.busy
 	})
 }
 

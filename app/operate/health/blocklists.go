@@ -31,6 +31,8 @@ const (
 	// blockListsEvery is the time between two rounds, blockListsRetry that after a round in which a list failed.
 	blockListsEvery = 24 * time.Hour
 	blockListsRetry = time.Hour
+	// listingsKept is how long the listings of a list count that does not answer any more.
+	listingsKept = 3 * 24 * time.Hour
 	// blockListsTime is the timeout of a round, and blockListWorkers how many lists are asked at the same time.
 	blockListsTime   = 10 * time.Minute
 	blockListWorkers = 4
@@ -58,6 +60,8 @@ type BlockList struct {
 	Failure  string    `json:"failure,omitzero"` // why it did not answer all questions; empty: it did
 	Listings []Listing `json:"listings"`
 	Asked    []string  `json:"asked"` // addresses for which it answered
+	// AnsweredAt is when the list last answered all questions; zero: never, or long ago.
+	AnsweredAt time.Time `json:"answered_at,omitzero"`
 }
 
 // Listing is an address on a block list.
@@ -216,7 +220,7 @@ var (
 )
 
 // askBlockList asks one list about all addresses, up to the first question that it does not answer. What it said before
-// about the other addresses is kept. last is nil if it was not asked before.
+// about the other addresses is kept for listingsKept. last is nil if it was not asked before.
 func (s *Service) askBlockList(ctx context.Context, name string, addresses []netip.Addr, last *BlockList) BlockList {
 	list := BlockList{Name: name}
 	err := s.testBlockList(ctx, name)
@@ -236,15 +240,18 @@ func (s *Service) askBlockList(ctx context.Context, name string, addresses []net
 	}
 	if err != nil {
 		list.Failure = err.Error()
+		return list
 	}
+	list.AnsweredAt = clock.Now()
 	return list
 }
 
 // keep copies what the list said about an address before.
 func (b *BlockList) keep(last *BlockList, address string) {
-	if last == nil {
+	if last == nil || clock.Since(last.AnsweredAt) >= listingsKept {
 		return
 	}
+	b.AnsweredAt = last.AnsweredAt
 	if slices.Contains(last.Asked, address) {
 		b.Asked = append(b.Asked, address)
 	}

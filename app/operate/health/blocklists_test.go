@@ -87,6 +87,11 @@ func TestBlockLists(t *testing.T) {
 		dns.SetDown(true)
 		time.Sleep(24 * time.Hour)
 		want("false block list zen.example: The block list zen.example gave no answer: no answer in time", "127.0.0.3")
+		time.Sleep(48 * time.Hour)
+		testserver.Must(t, w.Services.Health.CheckBlockLists(t.Context()))
+		if got := known(w); strings.Contains(got, "127.0.0.3") || !strings.Contains(got, "gave no answer") {
+			t.Errorf("three days later: %s", got)
+		}
 		dns.SetDown(false)
 		dns.Unpublish("A 4.4.8.8." + zen)
 		want("gave no answer")

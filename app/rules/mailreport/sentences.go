@@ -2,12 +2,15 @@ package mailreport
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"mailer/app"
 )
 
 // SentenceCode is the stable name of a sentence, under which it is translated.
@@ -39,6 +42,19 @@ type Params struct {
 	MinDays      int             `json:"min_days,omitempty"`
 	MinReporters int             `json:"min_reporters,omitempty"`
 	MinMessages  int64           `json:"min_messages,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler: Since has the form of all times of the API.
+func (p Params) MarshalJSON() ([]byte, error) {
+	type plain Params
+	out := struct {
+		plain
+		Since string `json:"since,omitempty"`
+	}{plain: plain(p)}
+	if !p.Since.IsZero() {
+		out.Since = app.FormatTime(p.Since)
+	}
+	return json.Marshal(out)
 }
 
 // SourceName names a source in a sentence.

@@ -1,6 +1,7 @@
 package mailreport
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -78,5 +79,21 @@ func TestTemplatesUseKnownValues(t *testing.T) {
 			}
 		}
 		checkSentence(t, sentence(code, p))
+	}
+}
+
+// TestTimesOfSentences: as in the API, also read back.
+func TestTimesOfSentences(t *testing.T) {
+	in := Params{Domain: "a.test", Since: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Days: 2}
+	b, err := json.Marshal(in)
+	if want := `{"domain":"a.test","days":2,"since":"2026-11-01T00:00:00.000Z"}`; err != nil || string(b) != want {
+		t.Errorf("%s, %v", b, err)
+	}
+	var back Params
+	if err := json.Unmarshal(b, &back); err != nil || !back.Since.Equal(in.Since) || back.Days != 2 {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if b, err := json.Marshal(Params{}); err != nil || string(b) != "{}" {
+		t.Errorf("%s, %v", b, err)
 	}
 }

@@ -19,13 +19,16 @@ import (
 const (
 	// askAgainAfter is how long after a mail the owner of an address may be asked again.
 	askAgainAfter = 7 * 24 * time.Hour
-	// maxAskedPerDay is how many owners a team may ask in 24 hours.
+	// maxAskedPerDay is how many owners a team may ask in 24 hours, and maxAsksPerDay is how many teams may ask the same
+	// owner.
 	maxAskedPerDay = 20
+	maxAsksPerDay  = 3
 )
 
 // question is a destination to store, with the mail that asks its owner; nil: none.
 type question struct {
 	destination app.ForwardAddress
+	field       string // of the route
 	mail        *mail.AccountMail
 }
 
@@ -57,13 +60,10 @@ func (s *Service) prepare(ctx context.Context, m *app.MailRoute) (out []question
 	if err != nil {
 		return nil, base.Unavailable(err)
 	}
-	now, asked, from := clock.Now(), 0, ""
+	now, from := clock.Now(), ""
 	byAddress := map[string]app.ForwardAddress{}
 	for _, d := range known {
 		byAddress[d.Address] = d
-		if now.Sub(d.AskedAt) < 24*time.Hour {
-			asked++
-		}
 	}
 	for i, a := range m.Actions {
 		if a.Type != app.RouteForward {
@@ -80,8 +80,6 @@ func (s *Service) prepare(ctx context.Context, m *app.MailRoute) (out []question
 			continue
 		case len(blocked.Allowed([]string{a.To})) == 0:
 			return nil, app.Invalid(field, "is suppressed in this team, so its owner can't be asked")
-		case asked >= maxAskedPerDay:
-			return nil, app.Invalid(field, "can't be asked now: a team may ask %d addresses in 24 hours", maxAskedPerDay)
 		case !ok && len(known)+len(out) >= app.MaxForwardAddresses:
 			return nil, app.Invalid(field, "is one too many: a team may ask %d addresses", app.MaxForwardAddresses)
 		}
@@ -89,13 +87,12 @@ func (s *Service) prepare(ctx context.Context, m *app.MailRoute) (out []question
 			d = app.ForwardAddress{ID: app.NewID(), TeamID: m.TeamID, Address: a.To, CreatedAt: now}
 		}
 		d.AskedAt = now
-		asked++
 		if from == "" {
 			if from, err = s.senderOf(ctx, m.TeamID, look.Team); err != nil {
 				return nil, err
 			}
 		}
-		q := question{destination: d}
+		q := question{destination: d, field: field}
 		if q.mail, err = s.agreementMail(&d, from, look.Team); err != nil {
 			return nil, err
 		}
@@ -104,7 +101,8 @@ func (s *Service) prepare(ctx context.Context, m *app.MailRoute) (out []question
 	return out, nil
 }
 
-// ask stores destinations, and accepts the mails that ask their owners. Errors: those of mail.Accept.
+// ask stores destinations, and accepts the mails that ask their owners. Errors: CodeValidation if enough were asked, and
+// those of mail.Accept.
 func (s *Service) ask(tx *db.Tx, asked []question) error {
 	for i := range asked {
 		d := asked[i].destination
@@ -128,12 +126,36 @@ func (s *Service) ask(tx *db.Tx, asked []question) error {
 		if asked[i].mail == nil {
 			continue
 		}
+		if err := s.count(tx, &asked[i]); errors.Is(err, db.ErrConflict) {
+			continue // the destination was erased, and its owner asked before that
+		} else if err != nil {
+			return err
+		}
 		if err := s.mail.Accounts.Accept(tx, asked[i].mail); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// count counts a mail that asks. Errors: CodeValidation if enough were sent; db.ErrConflict if the team asked the address
+// lately.
+func (s *Service) count(tx *db.Tx, q *question) error {
+	address := s.Sealer.Hash(askedPurpose, []byte(q.destination.Address))
+	byTeam, ofAddress, err := tx.CountAsked(q.destination.TeamID, address, tx.Now.Add(-day), maxAskedPerDay)
+	switch {
+	case err != nil:
+		return err
+	case byTeam >= maxAskedPerDay:
+		return app.Invalid(q.field, "can't be asked now: a team may ask %d addresses in 24 hours", maxAskedPerDay)
+	case ofAddress >= maxAsksPerDay:
+		return app.Invalid(q.field, "can't be asked now: %d teams of this server asked its owner in the last 24 hours; try again tomorrow", maxAsksPerDay)
+	}
+	return tx.InsertAsked(q.destination.TeamID, address, tx.Now.Add(-askAgainAfter))
+}
+
+// askedPurpose is the purpose of the hashes of addresses that are asked.
+const askedPurpose = "asked to agree to forwarding"
 
 // senderOf returns the sender of the mails that ask. Error: CodeValidation if the team has no verified domain.
 func (s *Service) senderOf(ctx context.Context, teamID, team string) (string, error) {

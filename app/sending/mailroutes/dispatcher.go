@@ -3,19 +3,23 @@ package mailroutes
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/clock"
 	"mailer/app/rules/inbound"
 	"mailer/db"
 )
 
 const (
-	// workPerRead is how much work one snapshot reads.
-	workPerRead = 50
+	// workPerTurn is how much work of a team is done before that of the next team.
+	workPerTurn = 20
 	// idle is how long the dispatcher waits if nothing wakes it.
 	idle = time.Minute
+	// retryAfter is when work that failed is tried again: reading large emails again and again would hold up others.
+	retryAfter = time.Minute
 	// workFor is how long work that fails is tried again.
 	workFor = 24 * time.Hour
 	day     = 24 * time.Hour
@@ -46,23 +50,47 @@ func (s *Service) dispatch() {
 	}
 }
 
-// Round does all due work once. Work that fails stays; the error is that of the last one.
+// Round does all due work once, some of each team in turn. Work that fails stays, and a Round within retryAfter leaves it
+// out; the error is that of the last one. One goroutine at a time calls Round.
 func (s *Service) Round(ctx context.Context) (failed error) {
-	after := &db.RouteWork{Effect: []byte{}}
-	for ctx.Err() == nil {
-		due, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.RouteWork, error) { return r.DueRouteWork(after, workPerRead) })
-		if err != nil || len(due) == 0 {
-			return errors.Join(failed, err)
-		}
-		for i := range due {
-			if ctx.Err() != nil {
-				return failed
+	maps.DeleteFunc(s.failedAt, func(_ string, at time.Time) bool { return clock.Since(at) >= retryAfter })
+	last := map[string]*db.RouteWork{} // done or failed, by team
+	for more := true; more; {
+		more = false
+		for teamID := ""; ; {
+			next := ""
+			due, err := db.Get(ctx, s.DB, func(r *db.Reader) (_ []db.RouteWork, err error) {
+				if next, err = r.NextTeamWithRouteWork(teamID); err != nil {
+					return nil, err
+				}
+				after := last[next]
+				if after == nil {
+					after = &db.RouteWork{Effect: []byte{}}
+				}
+				return r.DueRouteWork(next, after, workPerTurn)
+			})
+			if errors.Is(err, db.ErrNotFound) {
+				break
 			}
-			if err := s.do(ctx, &due[i]); err != nil {
-				failed = err
+			if err != nil {
+				return errors.Join(failed, err)
+			}
+			for i := range due {
+				key := due[i].TeamID + string(due[i].Effect)
+				if _, ok := s.failedAt[key]; ok {
+					continue
+				}
+				if err := s.do(ctx, &due[i]); err != nil {
+					failed, s.failedAt[key] = err, clock.Now()
+				}
+				if ctx.Err() != nil {
+					return failed
+				}
+			}
+			if teamID = next; len(due) > 0 {
+				last[teamID], more = &due[len(due)-1], true
 			}
 		}
-		after = &due[len(due)-1]
 	}
 	return failed
 }

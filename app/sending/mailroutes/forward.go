@@ -10,8 +10,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	xhtml "golang.org/x/net/html"
+
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/htmltext"
 	"mailer/app/kit/mailbox"
 	"mailer/app/rules/inbound"
 	"mailer/app/sending/mail"
@@ -175,12 +178,44 @@ func (f *forwarded) htmlFooter() string {
 		html.EscapeString(f.team) + ` forwards it to you. <a href="` + html.EscapeString(f.stop) + `">Stop this for all mail</a></p></div>`
 }
 
-// withFooter adds a footer before the end of the body, or at the end.
+// withFooter adds a footer before the end of the body, or at the end: where a reader sees it, even if the text has a
+// comment, an element or a tag that does not end.
 func withFooter(text, footer string) string {
-	if i := strings.LastIndex(strings.ToLower(text), "</body"); i >= 0 && i < len(text) && len(strings.ToLower(text)) == len(text) {
-		return text[:i] + footer + text[i:]
+	at := footerAt(text)
+	return text[:at] + footer + text[at:]
+}
+
+func footerAt(text string) int {
+	tokens, body, tag := htmltext.NewTokens(text), -1, 0
+	for {
+		open := len(text) // start of what does not end
+		kind := tokens.Next()
+		last := tokens.At == len(text)
+		switch kind {
+		case xhtml.ErrorToken:
+			if body >= 0 {
+				return body
+			}
+			return tokens.Begin
+		case xhtml.StartTagToken:
+			tag = tokens.Begin
+		case xhtml.EndTagToken:
+			if tokens.Name == "body" {
+				body = tokens.Begin
+			}
+		case xhtml.TextToken:
+			if last && tokens.Element != "" { // as of style
+				open = tag
+			}
+		case xhtml.CommentToken:
+			if raw := tokens.Raw(); last && (!strings.HasSuffix(raw, ">") || strings.HasPrefix(raw, "<!--") && !strings.HasSuffix(raw, "-->")) {
+				open = tokens.Begin
+			}
+		}
+		if open < len(text) && body < 0 {
+			return open
+		}
 	}
-	return text + footer
 }
 
 // sender returns the From: the address that received the email, with the name of the author.

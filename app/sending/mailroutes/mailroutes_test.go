@@ -10,8 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"mailer/app"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/erase"
 	"mailer/app/rules/feedback"
 	"mailer/app/rules/mailauth"
 	"mailer/app/rules/webhook"
@@ -345,6 +348,208 @@ func TestRefusalsOfForwardedMail(t *testing.T) {
 	})
 }
 
+// TestHostileMailIsForwardedWithoutHarm: no field of a stranger adds another field, and no mail is lost for one.
+func TestHostileMailIsForwardedWithoutHarm(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.route("in@example.com", to("ann@BÜCHER.example"))
+		f.agree("ann@xn--bcher-kva.example")
+		var ids []string
+		for i := range 30 {
+			ids = append(ids, fmt.Sprintf("<%d%s@example.net>", i, strings.Repeat("x", 230)))
+		}
+		page := func(text string) string {
+			return "From: bob@example.net\r\nSubject: s\r\nContent-Type: text/html\r\n\r\n" + text + "\r\n"
+		}
+		for name, text := range map[string]string{
+			"subject":          "From: bob@example.net\r\nSubject: =?utf-8?q?a=0d=0aBcc:_evil@example.org=0d=0a=0d=0ax?=\r\n\r\nx\r\n",
+			"long subject":     "From: bob@example.net\r\nSubject: " + strings.Repeat("é", 5000) + "\r\n\r\nx\r\n",
+			"name":             "From: =?utf-8?q?A=0d=0aBcc:_evil@example.org?= <bob@example.net>\r\n\r\nx\r\n",
+			"long name":        "From: \"" + strings.Repeat("\\\"é", 3000) + "\" <bob@example.net>\r\n\r\nx\r\n",
+			"control in name":  "From: \"a\x00\u202eb\x7f\" <bob@example.net>\r\n\r\nx\r\n",
+			"many authors":     "From: a@example.net, b@example.net\r\nFrom: c@example.net\r\n\r\nx\r\n",
+			"no author":        "Subject: s\r\n\r\nx\r\n",
+			"author not ASCII": "From: jörg@bücher.example\r\nReply-To: jörg@bücher.example, \"x\" <a b@c>\r\n\r\nx\r\n",
+			"reply to":         "From: bob@example.net\r\nReply-To: =?utf-8?q?x=0d=0aBcc:?= <desk@example.net>, <a@example.net\x00>\r\n\r\nx\r\n",
+			"references":       "From: bob@example.net\r\nMessage-ID: <" + strings.Repeat("y", 900) + "@example.net>\r\nReferences: " + strings.Join(ids, "\r\n ") + "\r\n\r\nx\r\n",
+			"message id":       "From: bob@example.net\r\nMessage-ID: <a\x00b> <c@example.net>\r\nReferences: <=?utf-8?q?=0d=0aBcc:x?=@example.net>\r\n\r\nx\r\n",
+			"file name":        "From: bob@example.net\r\nContent-Type: application/pdf; name=\"=?utf-8?q?a=0d=0aBcc:_x?=\"\r\nContent-Disposition: attachment\r\nContent-ID: <=?utf-8?q?a=0d=0aBcc:_x?=>\r\n\r\nx\r\n",
+			"no body":          "From: bob@example.net\r\n\r\n",
+			"comment":          page("<p>x</p></body><!-- </body> -->"),
+			"open comment":     page("<p>x</p></body><!-- </body>"),
+			"open style":       page("<p>x</p></body><style> </body>"),
+			"open tag":         page("<p>x</p><a href='"),
+			"open textarea":    page("<p>x</p><textarea></body>"),
+			"plaintext":        page("<p>x</p><plaintext></body>"),
+		} {
+			before := len(f.sentTo("ann@xn--bcher-kva.example"))
+			f.deliver(text, "in@example.com")
+			sent := f.sentTo("ann@xn--bcher-kva.example")
+			if len(sent) != before+1 {
+				effects := strings.Split(strings.TrimSpace(f.effects()), "\n")
+				t.Errorf("%s: %s", name, effects[len(effects)-1])
+				continue
+			}
+			got := sent[before].Mail
+			fields := []string{got.Subject, got.From.Name, got.From.Mailbox()}
+			for _, a := range got.ReplyTo {
+				fields = append(fields, a.Name, a.Mailbox())
+			}
+			for _, h := range got.Headers {
+				fields = append(fields, h.Name, h.Value)
+			}
+			for _, a := range got.Attachments {
+				fields = append(fields, a.Filename, a.ContentType, a.ContentID)
+			}
+			for _, field := range fields {
+				if app.HasControl(field) {
+					t.Errorf("%s: %q", name, field)
+				}
+			}
+			if got.From.Mailbox() != "in@example.com" || len(got.To) != 1 || len(got.Cc)+len(got.Bcc) != 0 || !strings.Contains(got.Text, "/forwarding/") {
+				t.Errorf("%s: from %s, %v %q", name, got.From, got.To, got.Text)
+			}
+			if got.HTML != "" {
+				root, err := html.Parse(strings.NewReader(got.HTML))
+				testserver.Must(t, err)
+				shown := false
+				for n := range root.Descendants() {
+					shown = shown || n.Data == "a" && len(n.Attr) == 1 && n.Attr[0].Key == "href" && strings.Contains(n.Attr[0].Val, "/forwarding/")
+				}
+				if !shown {
+					t.Errorf("%s: the link is not shown: %s", name, got.HTML)
+				}
+			}
+		}
+	})
+}
+
+// TestRoutesOfInternationalAddresses: a route and a recipient are compared in their canonical spelling.
+func TestRoutesOfInternationalAddresses(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		f := newFixture(t)
+		key := f.AddTeam("Third", "xn--bcher-kva.test")
+		f.SQL("UPDATE domains SET receiving = 1, receives = 1, receives_at = ?", clock.Now().UnixMilli())
+		for i, match := range []string{"Info@BÜCHER.test", "jörg@bücher.test", "+grüße"} {
+			_, err := f.service.Create(t.Context(), key, app.MailRouteInput{Match: match, Actions: []app.RouteAction{to(fmt.Sprintf("ann%d@example.org", i))}})
+			testserver.Must(t, err)
+			f.agree(fmt.Sprintf("ann%d@example.org", i))
+		}
+		for i, address := range []string{"info@xn--bcher-kva.test", "jörg@bücher.test", "x+GRÜSSE@bücher.test", "x+grüße@Bücher.TEST"} {
+			f.deliver(f.message(""), address)
+			if got := len(f.sentTo(fmt.Sprintf("ann%d@example.org", min(i, 2)))); got != 2 && i < 2 {
+				t.Errorf("%s: %d mails", address, got)
+			}
+		}
+		if got := len(f.sentTo("ann2@example.org")); got != 2 {
+			t.Errorf("%d mails by the tag", got)
+		}
+	})
+}
+
+// TestRoutesDoNotLoop: two routes forward to each other, and two answer each other.
+func TestRoutesDoNotLoop(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		f := newFixture(t)
+		template := f.PublishTemplate(f.Key, "thanks", app.TemplateContent{Subject: "We got it", HTML: "<p>Thanks</p>"})
+		other := f.PublishTemplate(f.second, "thanks", app.TemplateContent{Subject: "We got it", HTML: "<p>Thanks</p>"})
+		f.route("a@example.com", to("b@two.test"), app.RouteAction{Type: app.RouteReply, TemplateID: template.ID})
+		f.agree("b@two.test")
+		_, err := f.service.Create(t.Context(), f.second, app.MailRouteInput{Match: "b@two.test", Actions: []app.RouteAction{to("a@example.com"), {Type: app.RouteReply, TemplateID: other.ID}}})
+		testserver.Must(t, err)
+		f.agree("a@example.com")
+		f.deliver(f.message(""), "a@example.com")
+		again := func(m app.Outgoing, at string) {
+			text := "From: " + m.Mail.From.String() + "\r\nSubject: " + m.Mail.Subject + "\r\nMessage-ID: <" + m.EmailID + "@example.com>\r\n"
+			for _, h := range m.Mail.Headers {
+				text += h.Name + ": " + h.Value + "\r\n"
+			}
+			f.from = m.Mail.From.Mailbox() // worse than the return path
+			f.deliver(text+"\r\n"+m.Mail.Text, at)
+		}
+		sent := f.sentTo("b@two.test")
+		if len(sent) != 2 || len(f.sentTo("bob@example.net")) != 1 {
+			t.Fatalf("%d forwarded", len(sent)-1)
+		}
+		again(sent[1], "b@two.test")
+		if got := f.sentTo("a@example.com"); len(got) != 1 {
+			t.Errorf("%d mails went back", len(got)-1)
+		}
+		again(f.sentTo("bob@example.net")[0], "b@two.test") // an answer is forwarded, once, and not answered
+		back := f.sentTo("a@example.com")
+		if len(back) != 2 || back[1].Mail.Subject != "We got it" {
+			t.Fatalf("%d mails", len(back))
+		}
+		before := f.Count("emails")
+		if again(back[1], "a@example.com"); f.Count("emails") != before {
+			t.Error("it is forwarded again, or answered")
+		}
+	})
+}
+
+// TestTeamsTakeTurns: a team with much received mail does not delay that of another.
+func TestTeamsTakeTurns(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		f := newFixture(t)
+		keys := []*app.Key{f.Key, f.second}
+		if f.Key.TeamID > f.second.TeamID {
+			t.Fatal("the team with much mail is the second one")
+		}
+		for i, match := range []string{"in@example.com", "in@two.test"} {
+			_, err := f.service.Create(t.Context(), keys[i], app.MailRouteInput{Match: match, Actions: []app.RouteAction{to(fmt.Sprintf("ann%d@example.org", i))}})
+			testserver.Must(t, err)
+			f.agree(fmt.Sprintf("ann%d@example.org", i))
+		}
+		f.Services.StopClaiming()
+		for range 70 {
+			f.deliver(f.message(""), "in@example.com")
+		}
+		f.deliver(f.message(""), "in@two.test")
+		for _, suspended := range []any{1, nil} {
+			f.SQL("UPDATE teams SET suspended_at = ?", suspended)
+			testserver.Must(t, f.service.Round(t.Context()))
+			if got := f.Count("emails"); suspended != nil && got != "2" {
+				t.Errorf("%s emails while the teams are suspended", got)
+			}
+		}
+		before, of := 0, f.SQL("SELECT team_id FROM emails WHERE forward_id IS NOT NULL ORDER BY id")
+		for before < len(of) && of[before] == f.Key.TeamID {
+			before++
+		}
+		if len(of) != 71 || before != 20 {
+			t.Errorf("%d emails, that of the second team after %d", len(of), before)
+		}
+	})
+}
+
+// TestWorkThatFailsIsTriedAgainLater: not at once, and other work is done.
+func TestWorkThatFailsIsTriedAgainLater(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.route("in@example.com", to("ann@example.org"))
+		f.agree("ann@example.org")
+		f.Services.StopClaiming()
+		f.deliver(f.message(""), "in@example.com")
+		f.SQL("UPDATE received_emails SET files = 'x'")
+		f.deliver(f.message(""), "in@example.com")
+		round := func(fails bool, forwarded string) {
+			t.Helper()
+			err := f.service.Round(t.Context())
+			if got := f.SQL("SELECT count(*) FROM emails WHERE forward_id IS NOT NULL")[0]; got != forwarded || (err != nil) != fails {
+				t.Errorf("%s forwarded, %v", got, err)
+			}
+		}
+		round(true, "1")
+		round(false, "1")
+		testserver.Sleep(time.Minute)
+		round(true, "1")
+		testserver.Sleep(time.Minute)
+		f.SQL("UPDATE received_emails SET files = NULL")
+		round(false, "2")
+	})
+}
+
 // TestCrashForwardsOnce: the process ends after the email was stored, and after it was forwarded.
 func TestCrashForwardsOnce(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
@@ -539,7 +744,19 @@ func TestNobodyIsAskedOften(t *testing.T) {
 			testserver.Must(t, create(fmt.Sprintf("p%d@example.org", i)))
 		}
 		testserver.WantCode(t, create("q@example.org"), app.CodeValidation)
+		testserver.Must(t, f.service.Erase(t.Context(), f.Key.TeamID, func(string) *erase.Set { return erase.NewSet([]string{"p1@example.org"}) }))
+		testserver.WantCode(t, create("q@example.org"), app.CodeValidation)
 		testserver.Sleep(25 * time.Hour)
 		testserver.Must(t, create("q@example.org"))
+		testserver.Must(t, create("p1@example.org"))
+		asked("p1@example.org", 1)
+		for i, want := range []string{"", "", "validation_error: `actions[0].to` can't be asked now: 3 teams of this server asked its owner in the last 24 hours; try again tomorrow"} {
+			key := f.AddTeam(fmt.Sprintf("T%d", i), fmt.Sprintf("t%d.test", i))
+			_, err := f.service.Create(t.Context(), key, app.MailRouteInput{Match: "+x", Actions: []app.RouteAction{to("q@EXAMPLE.org")}})
+			if got := fmt.Sprint(err); got != want && !(want == "" && err == nil) {
+				t.Errorf("team %d: %s", i, got)
+			}
+		}
+		asked("q@example.org", 3)
 	})
 }

@@ -30,12 +30,13 @@ type Service struct {
 	events   *webhooks.Service
 	mail     *mail.Service
 	audience *audience.Service
-	wake     base.Signal // there may be work
+	wake     base.Signal          // there may be work
+	failedAt map[string]time.Time // by team and effect: work that failed lately. Round uses it
 }
 
 // New makes the service.
 func New(b *base.Base, events *webhooks.Service, mail *mail.Service, audience *audience.Service) *Service {
-	return &Service{Base: b, events: events, mail: mail, audience: audience, wake: base.NewSignal()}
+	return &Service{Base: b, events: events, mail: mail, audience: audience, wake: base.NewSignal(), failedAt: map[string]time.Time{}}
 }
 
 // List returns a page of the team's routes in order, and whether there are more. Errors: CodeValidation for an unknown

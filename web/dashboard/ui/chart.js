@@ -43,7 +43,7 @@ export function Bars({ label, bars, show, limits = [], height = 136, table = tru
 	};
 	const bar = bars[at];
 	return html`<figure class="chart-figure" aria-label=${label}><div class="chart"><svg height=${height} aria-hidden="true">${lines.map((v) => html`<text class="c-y" x="100%" y=${y(v) + 4}>${show(v)}</text>`)}</svg>
-	<div class="chart-plot"><svg height=${height} role="img" tabindex="0" aria-label=${bar ? `${bar.name}: ${show(bar.value)}` : label} onKeyDown=${keys} onFocus=${() => at < 0 && setAt(bars.length - 1)} onBlur=${() => setAt(-1)} onMouseLeave=${() => setAt(-1)}>
+	<div class="chart-plot"><svg height=${height} role="img" tabindex="0" aria-label=${bar ? `${bar.name}: ${show(bar.value)}${typeof bar.note === 'string' ? `, ${bar.note}` : ''}` : label} onKeyDown=${keys} onFocus=${() => at < 0 && setAt(bars.length - 1)} onBlur=${() => setAt(-1)} onMouseLeave=${() => setAt(-1)}>
 		${lines.map((v) => html`<line class=${v ? 'c-grid' : 'c-base'} x1="0" x2="100%" y1=${y(v)} y2=${y(v)} />`)}
 		${bars.map((b, i) => stacked(b).map(([from, to, kind]) => html`<rect class=${`c-bar ${kind} ${i === at ? 'is-on' : ''}`} x=${`${slot * (i + 0.16)}%`} width=${`${slot * 0.68}%`} y=${y(to)} height=${Math.max(0, y(from) - y(to))} />`))}
 		${bars.map((b, i) => b.word && html`<text class=${b.bad ? 'c-bad c-x' : 'c-value c-x'} x=${`${slot * (i + 0.5)}%`} y=${y(b.value) - 5}>${b.word}</text>`)}
@@ -51,7 +51,7 @@ export function Bars({ label, bars, show, limits = [], height = 136, table = tru
 		${bars.map((b, i) => b.axis && html`<text class=${`c-x ${axes.indexOf(b) % 2 ? 'c-minor' : ''}`} x=${`${slot * (i + 0.5)}%`} y=${height - 6}>${b.axis}</text>`)}
 		${bars.map((_, i) => html`<rect class="c-hit" x=${`${slot * i}%`} width=${`${slot}%`} y="0" height=${ground} onMouseEnter=${() => setAt(i)} />`)}
 	</svg>${bar && html`<${Tip} share=${(at + 0.5) / bars.length}><b>${bar.name}</b><br />${show(bar.value)}${bar.note && html`<br /><span class="muted">${bar.note}</span>`}<//>`}</div></div>
-	${table && html`<details class="fold"><summary><${Icon} name="right" />${t('ui.asTable')}</summary><table class="table"><thead><tr><th>${t('ui.when')}</th><th class="num">${label}</th></tr></thead><tbody>${bars.map((b) => html`<tr><td>${b.name}</td><td class="num">${show(b.value)}</td></tr>`)}</tbody></table></details>`}</figure>`;
+	${table && html`<details class="fold"><summary><${Icon} name="right" />${t('ui.asTable')}</summary><table class="table"><thead><tr><th>${t('ui.when')}</th><th class="num">${label}</th></tr></thead><tbody>${bars.map((b) => html`<tr><td>${b.name}</td><td class="num">${b.note && html`<span class="muted">${b.note} · </span>`}${show(b.value)}</td></tr>`)}</tbody></table></details>`}</figure>`;
 }
 
 /** The parts of a bar from its foot: where each begins and ends, and its kind. @param {any} bar @returns {[number, number, string][]} */

@@ -28,6 +28,8 @@ type Conn struct {
 	busy     bool      // a message is being received
 	closed   bool      // unregister after the message
 	signedIn bool      // the peer has signed in
+	accepted bool      // the peer named a recipient that the server receives mail for
+	waiting  bool      // a read waits for the peer
 	since    time.Time // since when it has been idle
 }
 
@@ -42,6 +44,9 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(b[:min(int64(len(b)), c.left)])
 	c.left -= int64(n)
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	c.waiting = false
 	return n, err
 }
 
@@ -52,7 +57,7 @@ func (c *Conn) arm() error {
 	if c.limiter.draining && !c.busy {
 		return os.ErrDeadlineExceeded // the server replies 421 and closes
 	}
-	c.since = time.Now()
+	c.since, c.waiting = time.Now(), true
 	at := c.since.Add(c.limits.Idle)
 	if !c.due.IsZero() && c.due.Before(at) {
 		at = c.due
@@ -60,10 +65,14 @@ func (c *Conn) arm() error {
 	return c.Conn.SetReadDeadline(c.capped(at, 0))
 }
 
-// idle describes the connection for fair.Connections: it may be closed for another one before its
-// peer has signed in, and between messages.
+// idle describes the connection for fair.Connections: it may be closed for another one while the peer has not signed in
+// and lets the server wait.
 func (c *Conn) idle(time.Time) (fair.Idle, bool) {
-	return fair.Idle{Since: c.since}, !c.busy && !c.signedIn && !c.closed
+	idle := fair.Idle{First: !c.accepted, Since: c.since}
+	if c.signedIn || c.closed || c.accepted && !c.limiter.closeKnown && c.limiter.isKnown(c.from) {
+		return idle, false
+	}
+	return idle, c.waiting || !c.busy && !c.accepted
 }
 
 // capped returns the earlier one of a time and the end of the connection.
@@ -119,6 +128,14 @@ func (c *Conn) SetSignedIn() {
 	defer c.limiter.mu.Unlock()
 	c.signedIn = true
 	c.limiter.markKnown(c.from)
+}
+
+// AcceptRecipient records that the server receives mail for a recipient that the peer named: other connections are
+// closed before this one.
+func (c *Conn) AcceptRecipient() {
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	c.accepted = true
 }
 
 // MarkKnown lets the connection's address use the reserve: the peer delivered what the server is

@@ -2,9 +2,10 @@
 // the time and bytes of each, whatever the SMTP server above asks for. It does not look at the
 // commands.
 //
-// Failure policy: when all connections are used, the connection that is not signed in and has been
-// idle longest is closed for the next one; it is taken from the address that has the most. A
-// connection that still doesn't fit gets 421 as its greeting. A limiter that drains accepts
+// Failure policy: when all connections are used, one is closed for the next one, of the address that has the most: the
+// one that has been idle longest and named no accepted recipient, else the one that has been idle longest, even in the
+// middle of a message. Connections that signed in stay, and as many as the reserve from known addresses that named an
+// accepted recipient. A connection that still doesn't fit gets 421 as its greeting. A limiter that drains accepts
 // nothing, closes idle connections, and lets running messages finish.
 package conn
 
@@ -23,7 +24,7 @@ import (
 // Limits bound one peer, and all peers together.
 type Limits struct {
 	Conns, PerAddress int           // open connections
-	Reserve           int           // of Conns: for addresses that signed in recently
+	Reserve           int           // of Conns: for addresses that are known: they signed in or delivered recently
 	SessionBytes      int64         // bytes from the beginning of one message to the next
 	Idle              time.Duration // of one read or write
 	MaxAge            time.Duration // of a connection that has not signed in; 0: unlimited
@@ -33,8 +34,8 @@ type Limits struct {
 	RefusalsWithin, RefusedFor time.Duration
 }
 
-// knownFor is how long an address counts as signed in recently; maxKnown is the number of addresses
-// that are remembered.
+// knownFor is how long an address is known after it signed in or delivered; maxKnown is the number of addresses that are
+// remembered.
 const (
 	knownFor = 24 * time.Hour
 	maxKnown = 10_000
@@ -47,10 +48,12 @@ type Limiter struct {
 	mu        sync.Mutex
 	listeners []net.Listener
 	open      *fair.Connections[*Conn]
-	known     map[netip.Prefix]time.Time // time of the last sign-in
+	known     map[netip.Prefix]time.Time // time of the last sign-in or delivery
 	refused   map[netip.Prefix]*refusals
-	draining  bool
-	done      sync.Cond // a message ended
+	// closeKnown: connections of known addresses that named an accepted recipient may be closed for the next one.
+	closeKnown bool
+	draining   bool
+	done       sync.Cond // a message ended
 }
 
 // NewLimiter makes a limiter without listeners.
@@ -118,10 +121,15 @@ func (lim *Limiter) admit(raw net.Conn) *Conn {
 		return nil
 	}
 	limit := lim.limits.Conns
-	if at, ok := lim.known[c.from]; !ok || clock.Since(at) > knownFor {
+	if !lim.isKnown(c.from) {
 		limit -= lim.limits.Reserve
 	}
+	lim.closeKnown = false
 	victim, ok := lim.open.Add(c, c.from, limit, lim.limits.PerAddress)
+	if !ok && lim.openOfKnown() > lim.limits.Reserve {
+		lim.closeKnown = true
+		victim, ok = lim.open.Add(c, c.from, limit, lim.limits.PerAddress)
+	}
 	if !ok {
 		return nil
 	}
@@ -131,7 +139,23 @@ func (lim *Limiter) admit(raw net.Conn) *Conn {
 	return c
 }
 
-// markKnown records a sign-in from an address.
+// isKnown reports whether an address signed in or delivered recently.
+func (lim *Limiter) isKnown(from netip.Prefix) bool {
+	at, ok := lim.known[from]
+	return ok && clock.Since(at) <= knownFor
+}
+
+// openOfKnown returns the number of connections of known addresses.
+func (lim *Limiter) openOfKnown() (n int) {
+	for c := range lim.open.All() {
+		if lim.isKnown(c.from) {
+			n++
+		}
+	}
+	return n
+}
+
+// markKnown records a sign-in or a delivery from an address.
 func (lim *Limiter) markKnown(from netip.Prefix) {
 	if _, ok := lim.known[from]; !ok && len(lim.known) >= maxKnown {
 		maps.DeleteFunc(lim.known, func(_ netip.Prefix, at time.Time) bool { return clock.Since(at) > knownFor })

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -77,6 +78,74 @@ func TestEvictionOrder(t *testing.T) {
 		}
 		if conns, from := lim.Counts(); conns != 6 || from != 6 {
 			t.Errorf("%d connections of %d addresses", conns, from)
+		}
+		lim.CloseAll()
+	})
+}
+
+// TestSlowPeersWithAcceptedRecipientGiveWay: a peer that knows an address that receives mail can't keep others out, not
+// even in the middle of messages. Peers that delivered keep the reserve.
+func TestSlowPeersWithAcceptedRecipientGiveWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim := NewLimiter(Limits{Conns: 8, PerAddress: 4, Reserve: 1, Idle: time.Hour, SessionBytes: 1})
+		admit := func(from string, prepare ...func(c *Conn)) *fakeConn {
+			t.Helper()
+			c, p := admitFrom(lim, from)
+			if c == nil {
+				t.Fatalf("no room for %s", from)
+			}
+			for _, f := range append(prepare, func(c *Conn) { _ = c.arm() }) {
+				f(c)
+			}
+			time.Sleep(time.Second)
+			return p
+		}
+		accepted, message, known := (*Conn).AcceptRecipient, func(c *Conn) { c.BeginMessage() }, (*Conn).MarkKnown
+		c, storing := admitFrom(lim, "192.0.2.1") // it waits for the server
+		c.AcceptRecipient()
+		c.BeginMessage()
+		inMessage := admit("192.0.2.1", accepted, message)
+		between := admit("192.0.2.1", accepted)
+		silent := admit("192.0.2.1")
+		var of []*fakeConn
+		for range 3 {
+			of = append(of, admit("192.0.2.2", known, accepted, message))
+		}
+		next := admit("192.0.2.3", accepted, message)
+		for i, p := range []*fakeConn{silent, inMessage, between, next} {
+			if admit(fmt.Sprintf("192.0.2.1%d", i), accepted, message); !p.closed {
+				t.Errorf("connection %d is open", i)
+			}
+		}
+		if of[0].closed || of[1].closed || of[2].closed || storing.closed {
+			t.Errorf("%v %v", of, storing.closed)
+		}
+		lim.CloseAll()
+	})
+}
+
+// TestKnownAddressesKeepReserve: all connections are of addresses that delivered, and wait.
+func TestKnownAddressesKeepReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim := NewLimiter(Limits{Conns: 4, PerAddress: 4, Reserve: 3, Idle: time.Hour, SessionBytes: 1})
+		var of []*fakeConn
+		for range 4 {
+			c, p := admitFrom(lim, "192.0.2.1")
+			if of = append(of, p); c == nil {
+				t.Fatal("refused")
+			}
+			c.MarkKnown()
+			c.AcceptRecipient()
+			_ = c.arm()
+			time.Sleep(time.Second)
+		}
+		if c, _ := admitFrom(lim, "192.0.2.2"); c == nil || !of[0].closed {
+			t.Error("known addresses keep more than the reserve")
+		} else {
+			c.AcceptRecipient()
+		}
+		if c, _ := admitFrom(lim, "192.0.2.3"); c != nil || of[1].closed {
+			t.Error("they don't keep the reserve")
 		}
 		lim.CloseAll()
 	})

@@ -29,6 +29,7 @@ type LineConn struct {
 	command   string        // the last command
 	timeout   time.Duration // for the next command
 	commands  int           // since the last message
+	malformed func() string // replies to a malformed RCPT; nil: the server does
 	inMessage bool          // lines belong to a message
 	bareCR    bool          // a line had a CR inside
 	began     time.Time     // of the message's content
@@ -50,6 +51,10 @@ func (w *LineConn) Port() Port { return w.port }
 
 // SetCommandTimeout sets how long the peer may take for each following command.
 func (w *LineConn) SetCommandTimeout(d time.Duration) { w.timeout = d }
+
+// OnMalformedRecipient sets a function that is called for each RCPT command that the server above can't parse. It may
+// return another reply, with CR LF.
+func (w *LineConn) OnMalformedRecipient(reply func() string) { w.malformed = reply }
 
 // Read returns at most the rest of one line or chunk.
 func (w *LineConn) Read(b []byte) (int, error) {
@@ -245,10 +250,21 @@ func (w *LineConn) rewrite(line string) string {
 		return "421 4.3.2 The server is stopping, try again later\r\n"
 	case strings.HasPrefix(line, authReply):
 		return "235 2.7.0 " + line[len(authReply):]
-	case line == badRcptReply:
+	case w.malformed != nil && isMalformedRecipient(w.command, line):
+		if reply := w.malformed(); reply != "" {
+			return reply
+		}
+	}
+	if line == badRcptReply {
 		return w.lines.BadRecipient
 	}
 	return line
+}
+
+// isMalformedRecipient reports whether the server above replies to a RCPT command that it can't parse, or with
+// parameters that it does not know.
+func isMalformedRecipient(command, reply string) bool {
+	return len(command) >= 4 && strings.EqualFold(command[:4], "RCPT") && (strings.HasPrefix(reply, "501 ") || strings.HasPrefix(reply, "504 ") || strings.HasPrefix(reply, "500 "))
 }
 
 // Close closes the connection, unless another LineConn has it.

@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -224,6 +225,37 @@ func TestConnectionsPerAddress(t *testing.T) {
 	c := w.dial(t)
 	c.cmd("", "421 ")
 	c.wantClosed()
+}
+
+// TestSlowMessagesKeepNobodyOut: peers that know an address hold all connections in the middle of messages.
+func TestSlowMessagesKeepNobodyOut(t *testing.T) {
+	w := newTestServer(t, func(l *limits) { l.conn.Conns, l.conn.PerAddress, l.conn.Reserve = 10, 10, 2 })
+	var slow []*smtpClient
+	for range 8 {
+		c := w.dial(t)
+		c.greet("bob@example.com")
+		c.cmd("RCPT TO:<ann@acme.test>", "250 ")
+		c.cmd("DATA", "354 ")
+		slow = append(slow, c)
+	}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 9)}}
+	for range 2 {
+		conn, err := d.Dial("tcp", w.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &smtpClient{t: t, conn: conn, r: bufio.NewReader(conn)}
+		c.greet("bob@example.com")
+		c.cmd("RCPT TO:<ann@acme.test>", "250 ")
+		c.cmd("DATA", "354 ")
+		c.cmd(mailText+".", "250 ")
+		defer conn.Close()
+	}
+	if len(w.mail.calls()) != 2 {
+		t.Error("not taken")
+	}
+	slow[0].wantClosed()
+	slow[7].cmd(mailText+".", "250 ")
 }
 
 func TestShutdownWaitsForMessage(t *testing.T) {

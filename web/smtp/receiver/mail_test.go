@@ -277,13 +277,16 @@ func TestRateOfAllMailIsBounded(t *testing.T) {
 
 func TestAddressWithManyRefusedRecipientsIsRefused(t *testing.T) {
 	w := newTestServer(t, func(l *limits) { l.conn.Refusals = 22 })
-	for range 2 {
+	for _, bad := range []struct{ command, reply string }{{"RCPT TO:<x@other.test>", "550 5.7.1"}, {"rcpt TO:<x", "550 5.1.3"}} {
 		c := w.dial(t)
 		c.greet("")
-		for range 10 {
-			c.cmd("RCPT TO:<x@other.test>", "550 ")
+		for range 7 {
+			c.cmd(bad.command, bad.reply)
 		}
-		c.cmd("RCPT TO:<x@other.test>", "421 4.7.0 Too many recipients")
+		c.cmd("RCPT x@other.test", "550 ")
+		c.cmd("RCPT TO:<ann@acme.test> NOTIFY=NEVER", "504 ")
+		c.cmd("RCPT TO:<ann@acme.test> =", "500 ")
+		c.cmd(bad.command, "421 4.7.0 Too many recipients")
 		c.wantClosed()
 	}
 	c := w.dial(t)

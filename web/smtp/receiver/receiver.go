@@ -113,7 +113,9 @@ func newServer(cfg Config, l limits) *Server {
 // Session makes the session of a connection, also for another server's listener. hello returns the name that the peer
 // gave.
 func (s *Server) Session(c *conn.LineConn, hello func() string) smtp.Session {
-	return &session{server: s, conn: c, hello: hello}
+	one := &session{server: s, conn: c, hello: hello}
+	c.OnMalformedRecipient(one.malformed)
+	return one
 }
 
 // Serve serves l until Shutdown and returns nil then.

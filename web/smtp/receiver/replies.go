@@ -23,6 +23,7 @@ var (
 	errBusy           = newReply(452, 4, 3, 1, "Too much mail arrives at the same time, try again later")
 	errSeparate       = newReply(452, 4, 5, 3, "Send mail to this address in a transaction of its own")
 	errTooManyRefused = newReply(421, 4, 7, 0, "Too many recipients were refused")
+	errMalformed      = newReply(501, 5, 1, 3, "That is no address of a recipient") // only counted: the server above replies
 	errSender         = newReply(553, 5, 1, 7, "That is no address of a sender")
 	errNotStored      = newReply(451, 4, 3, 0, "Not stored, try again later")
 	errNotFound       = newReply(451, 4, 3, 0, "The address can't be looked up now, try again later")
@@ -33,7 +34,7 @@ var (
 var results = map[*smtp.SMTPError]string{
 	errNoReports: "unknown", errReportTooLarge: "malformed", errNotAuthenticated: "failed",
 	errNoSuchPath: "unknown", errNoRelay: "unknown", errNotNow: "not_now", errFull: "full", errBusy: "busy", errNotStored: "failed", errNotFound: "failed", errIncomplete: "incomplete",
-	smtp.ErrDataTooLarge: "malformed", errTooLarge: "malformed", spool.ErrBareCR: "malformed", spool.ErrBareLF: "malformed", spool.ErrNUL: "malformed", spool.ErrNoSpace: "full", spool.ErrInternal: "failed",
+	errMalformed: "malformed", smtp.ErrDataTooLarge: "malformed", errTooLarge: "malformed", spool.ErrBareCR: "malformed", spool.ErrBareLF: "malformed", spool.ErrNUL: "malformed", spool.ErrNoSpace: "full", spool.ErrInternal: "failed",
 }
 
 // replyTo returns the reply to an error of Mail; other is for internal errors.

@@ -71,6 +71,7 @@ func (s *session) report(r io.Reader) error {
 	if why != "" {
 		s.server.cfg.Log.Info("report about a domain does not count", "domain", s.domains[0].Domain, "why", why)
 	} else {
+		s.conn.MarkKnown()
 		s.server.cfg.Log.Info("report about a domain taken", "domain", s.domains[0].Domain)
 	}
 	return nil

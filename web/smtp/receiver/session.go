@@ -3,6 +3,7 @@ package receiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"runtime/debug"
 	"slices"
@@ -140,7 +141,7 @@ func (s *session) target(to string) (receiving.Target, *smtp.SMTPError) {
 func (s *session) accept() {
 	if !s.accepted {
 		s.accepted = true
-		s.conn.SetSignedIn()
+		s.conn.AcceptRecipient()
 		s.conn.Expire(s.server.limits.session)
 	}
 }
@@ -148,12 +149,30 @@ func (s *session) accept() {
 // refuse counts a refused recipient and returns the reply.
 func (s *session) refuse(answer *smtp.SMTPError) error {
 	s.count(answer, 0)
-	s.conn.CountRefusal()
-	if s.refusals++; s.refusals > s.server.limits.refusals {
-		s.conn.CloseAfterReply()
+	if s.tooManyRefused() {
 		return errTooManyRefused
 	}
 	return answer
+}
+
+// malformed counts a RCPT command that can't be parsed. It returns a reply if it was one too many.
+func (s *session) malformed() string {
+	s.count(errMalformed, 0)
+	if !s.tooManyRefused() {
+		return ""
+	}
+	e := errTooManyRefused
+	return fmt.Sprintf("%d %d.%d.%d %s\r\n", e.Code, e.EnhancedCode[0], e.EnhancedCode[1], e.EnhancedCode[2], e.Message)
+}
+
+// tooManyRefused counts a refused recipient, and reports whether the connection ends.
+func (s *session) tooManyRefused() bool {
+	s.conn.CountRefusal()
+	if s.refusals++; s.refusals <= s.server.limits.refusals {
+		return false
+	}
+	s.conn.CloseAfterReply()
+	return true
 }
 
 // count counts a reply in the metrics; nil: the message was taken.
@@ -186,6 +205,7 @@ func (s *session) Data(r io.Reader) error {
 		return answer
 	}
 	s.taken = true
+	s.conn.MarkKnown()
 	s.server.cfg.Log.Debug("mail received", "bytes", in.Size(), "recipients", len(s.targets))
 	return nil
 }
