@@ -35,6 +35,7 @@ import (
 	"mailer/app/net/resolver"
 	"mailer/app/net/rspamd"
 	"mailer/app/net/sns"
+	"mailer/app/operate/health"
 	"mailer/app/operate/settings"
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/tracking"
@@ -99,6 +100,7 @@ type options struct {
 	maxAttachments, maxImages       int64
 	maxReceived                     int64
 	rspamd                          string
+	blockLists                      []string
 	askSpamFilter                   func(ctx context.Context, in *app.SpamQuestion) (*app.ReceivedSpam, error) // nil: none
 	fetchAttachments                bool
 	dev, devPublic, capture, dryRun bool
@@ -177,6 +179,7 @@ func serveCommand(o *options) *cobra.Command {
 	cli.BytesFlag(f, &o.maxImages, "max-images", app.DefaultMaxImages, "maximum bytes of all images of a team, like 1GiB; in cloud mode the plan sets it")
 	cli.BytesFlag(f, &o.maxReceived, "max-received", receiving.DefaultDailyBytes, "maximum bytes that a team receives per day, like 1GiB")
 	f.StringVar(&o.rspamd, "rspamd", "", "URL of a rspamd that is asked about received mail, like http://127.0.0.1:11333")
+	f.StringSliceVar(&o.blockLists, "block-lists", nil, "DNS block lists that are asked daily about the addresses that mail leaves from, with commas")
 	f.StringVar(&o.disposable, "disposable-domains", "", "file of disposable domains for forms")
 	f.StringVar(&o.pagesHost, "pages-host", "", "host name for the images of all teams, without API and dashboard")
 	f.BoolVar(&o.fetchAttachments, "fetch-attachments", false, "fetch attachments that are given as a URL (path) when an email is accepted: only by https from public hosts")
@@ -209,6 +212,9 @@ func (o *options) check(cmd *cobra.Command) error {
 			return fmt.Errorf("--rspamd %w", err)
 		}
 		o.askSpamFilter = client.Check
+	}
+	if o.blockLists, err = health.ParseBlockLists(o.blockLists); err != nil {
+		return err
 	}
 	if o.pagesHost != "" {
 		host, err := mailbox.ParseDomain(o.pagesHost)
@@ -322,7 +328,7 @@ func (o *options) routes(cmd *cobra.Command, opts smtpout.Options) (routes []del
 	if err != nil {
 		return nil, err
 	}
-	cli.WarnPasswords(opts.Log, cmd, parsed)
+	cli.WarnPasswords(opts.Log, cmd, parsed, o.rspamd)
 	for _, r := range parsed {
 		client, err := smtpout.Connect(r, opts)
 		if err != nil {
@@ -435,7 +441,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, MaxReceived: o.maxReceived, AskSpamFilter: o.askSpamFilter, PagesHost: o.pagesHost, FetchFiles: fetchFiles, FetchFeed: fetcher.FetchChanged, Disposable: disposable,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, MaxImages: o.maxImages, MaxReceived: o.maxReceived, AskSpamFilter: o.askSpamFilter, PagesHost: o.pagesHost, BlockLists: o.blockLists, FetchFiles: fetchFiles, FetchFeed: fetcher.FetchChanged, Disposable: disposable,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),

@@ -597,6 +597,7 @@ CREATE TABLE contacts (
   last_sent_at    INTEGER,    -- when a relay last accepted an email to it, or a broadcast started it; NULL: never; the same for the next two
   last_opened_at  INTEGER,    -- a click counts as an open
   last_clicked_at INTEGER,
+  last_replied_at INTEGER,    -- when it last answered an email in person; NULL: never
   PRIMARY KEY (team_id, id),
   UNIQUE (team_id, address)
 ) STRICT, WITHOUT ROWID;

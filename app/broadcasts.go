@@ -150,6 +150,7 @@ const (
 	SeenFailed
 	SeenCanceled
 	SeenUnsubscribed // not a value of last_event
+	SeenReplied      // neither; the recipient answered
 )
 
 // SeenEnded are the bits of outcomes: a recipient with one of them does not wait any more.

@@ -25,12 +25,13 @@ type Contact struct {
 	Activity
 }
 
-// Activity holds the times at which a contact last got an email, opened one and clicked a link;
+// Activity holds the times at which a contact last got an email, opened one, clicked a link and answered one in person;
 // zero: never. A click counts as an open. A prefetch by a mail provider does not count.
 type Activity struct {
 	LastSentAt    time.Time
 	LastOpenedAt  time.Time
 	LastClickedAt time.Time
+	LastRepliedAt time.Time
 }
 
 // Change is a member of a PATCH request: absent, null or a value.

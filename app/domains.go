@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -279,18 +280,22 @@ type Retention struct {
 	Broadcasts time.Duration // recipients of broadcasts; their counts are kept
 	OptIns     time.Duration // opt-ins, of the server alone; 0: the default of package signup
 	Received   time.Duration // mail of other servers, of the server alone
+	Reports    time.Duration // about domains, of the server alone; 0: ReportRetention
 }
+
+// KeptReports returns how long reports about domains are kept.
+func (r *Retention) KeptReports() time.Duration { return cmp.Or(r.Reports, ReportRetention) }
 
 // MarshalText implements encoding.TextMarshaler. The text is five durations in nanoseconds.
 func (r Retention) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%d %d %d %d %d", r.Content, r.Emails, r.Broadcasts, r.OptIns, r.Received), nil
+	return fmt.Appendf(nil, "%d %d %d %d %d %d", r.Content, r.Emails, r.Broadcasts, r.OptIns, r.Received, r.Reports), nil
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler. A server of an earlier version wrote three or four
 // durations.
 func (r *Retention) UnmarshalText(text []byte) error {
-	n, err := fmt.Sscan(string(text), (*int64)(&r.Content), (*int64)(&r.Emails), (*int64)(&r.Broadcasts), (*int64)(&r.OptIns), (*int64)(&r.Received))
-	if n == 3 || n == 4 {
+	n, err := fmt.Sscan(string(text), (*int64)(&r.Content), (*int64)(&r.Emails), (*int64)(&r.Broadcasts), (*int64)(&r.OptIns), (*int64)(&r.Received), (*int64)(&r.Reports))
+	if n >= 3 {
 		err = nil
 	}
 	return err

@@ -18,7 +18,7 @@ const (
 	MaxSourcesOfDay = 200
 	// MaxNamedSources is how many sources of a domain a team may name, for each answer.
 	MaxNamedSources = 100
-	// ReportRetention is how long reports and their sums are kept, by the day on which they begin.
+	// ReportRetention is how long reports and their sums are kept by default, by the day on which they begin.
 	ReportRetention = 400 * 24 * time.Hour
 )
 

@@ -170,7 +170,7 @@ func (f *Filter) Validate() error {
 func (c *Condition) validate(at string) error {
 	ops, ok := opsOf(c.Field)
 	if !ok {
-		return Invalid(at+".field", "must be email, first_name, last_name, unsubscribed, created_at, received, opened, clicked, topic or property: and a key")
+		return Invalid(at+".field", "must be email, first_name, last_name, unsubscribed, created_at, received, opened, clicked, replied, topic or property: and a key")
 	}
 	if !slices.Contains(ops, c.Op) {
 		return Invalid(at+".op", "must be one of %s for this field", strings.Join(ops, ", "))
@@ -243,6 +243,7 @@ const (
 	FieldReceived = "received"
 	FieldOpened   = "opened"
 	FieldClicked  = "clicked"
+	FieldReplied  = "replied"
 	FieldTopic    = "topic"
 )
 
@@ -259,7 +260,7 @@ const (
 // behaviourOps returns the operators of the fields above; nil for other fields.
 func behaviourOps(field string) []string {
 	switch field {
-	case FieldReceived, FieldOpened, FieldClicked:
+	case FieldReceived, FieldOpened, FieldClicked, FieldReplied:
 		return []string{OpIsTrue, OpIsFalse, OpWithinDays, OpNotWithinDays, OpInBroadcast, OpNotInBroadcast}
 	case FieldTopic:
 		return []string{OpSubscribed, OpNotSubscribed}
@@ -335,12 +336,15 @@ func (f *Filter) IsLive() bool {
 // BroadcastBits returns the event bits that a condition on a broadcast requires: one of with, none
 // of without. A click counts as an open, since images may be blocked. OpNotInBroadcast of
 // FieldReceived inverts the bits; for the other fields it selects recipients who got the broadcast
-// and did not open or click.
+// and did not open, click or answer.
 func (c *Condition) BroadcastBits() (with, without Seen) {
 	const got = SeenSent | SeenDelivered | SeenOpened | SeenClicked | SeenComplained
 	hit := SeenClicked
-	if c.Field == FieldOpened {
+	switch c.Field {
+	case FieldOpened:
 		hit |= SeenOpened
+	case FieldReplied:
+		hit = SeenReplied
 	}
 	switch {
 	case c.Field == FieldReceived:

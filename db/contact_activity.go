@@ -20,6 +20,7 @@ const (
 	activitySent activityKind = iota
 	activityOpened
 	activityClicked
+	activityReplied
 )
 
 // activity is an event about a contact, named by an address or by a broadcast email. It is
@@ -35,6 +36,15 @@ type activity struct {
 // Other events are ignored. For broadcasts, BeginRecipients and InsertEvent do this.
 func (tx *Tx) NoteActivity(teamID string, address app.AddressHash, kind app.EventType, at time.Time) {
 	tx.noteEvent(activity{teamID: teamID, address: address}, kind, at)
+}
+
+// NoteReply records that a contact answered an email. emailID is that of a broadcast's recipient; empty: another email.
+func (tx *Tx) NoteReply(teamID string, address app.AddressHash, emailID string, at time.Time) error {
+	tx.noteActivity(activity{teamID: teamID, address: address, kind: activityReplied}, at)
+	if emailID == "" {
+		return nil
+	}
+	return tx.Write(`UPDATE broadcast_recipients SET seen = seen | ?1 WHERE id = ?2 AND seen & ?1 = 0`, int64(app.SeenReplied), emailID)
 }
 
 func (tx *Tx) noteEvent(a activity, kind app.EventType, at time.Time) {
@@ -98,6 +108,7 @@ func (tx *Tx) raiseActivity(a *activity, at int64) error {
 			`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_sent_at, 0) < ?1`,
 			`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_opened_at, 0) < ?1`,
 			`UPDATE contacts SET last_clicked_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_clicked_at, 0) < ?1`,
+			`UPDATE contacts SET last_replied_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_replied_at, 0) < ?1`,
 		}[a.kind], at, a.teamID, a.address[:])
 	}
 	return tx.Write([]string{

@@ -22,9 +22,9 @@ const (
 	fiveRows = keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow
 	keyRows  = fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows
 
-	contactInserted = `team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at, last_sent_at, last_opened_at, last_clicked_at`
-	contactRow      = `(?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?, ?)`
-	contactArgs     = 13
+	contactInserted = `team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at, last_sent_at, last_opened_at, last_clicked_at, last_replied_at`
+	contactRow      = `(?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?, ?, ?)`
+	contactArgs     = 14
 	contactRows5    = contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow
 	contactRows     = contactRows5 + `, ` + contactRows5 + `, ` + contactRows5 + `, ` + contactRows5
 
@@ -149,7 +149,7 @@ func (tx *Tx) InsertContacts(contacts []*app.Contact) error {
 // insertedContact returns the values of contactInserted.
 func insertedContact(c *app.Contact, properties any) []any {
 	return []any{c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
-		milli(c.CreatedAt), milli(c.UpdatedAt), nullTime(c.LastSentAt), nullTime(c.LastOpenedAt), nullTime(c.LastClickedAt)}
+		milli(c.CreatedAt), milli(c.UpdatedAt), nullTime(c.LastSentAt), nullTime(c.LastOpenedAt), nullTime(c.LastClickedAt), nullTime(c.LastRepliedAt)}
 }
 
 // SegmentMember is a contact that was added to a segment explicitly.

@@ -14,19 +14,19 @@ import (
 )
 
 const contactColumns = `c.id, c.team_id, c.address, c.email, coalesce(c.first_name, ''), coalesce(c.last_name, ''), c.unsubscribed,
-	json(c.properties), c.created_at, c.updated_at, c.last_sent_at, c.last_opened_at, c.last_clicked_at`
+	json(c.properties), c.created_at, c.updated_at, c.last_sent_at, c.last_opened_at, c.last_clicked_at, c.last_replied_at`
 
 func scanContact(s scanner) (app.Contact, error) {
 	var c app.Contact
 	var properties sql.NullString
 	var created, updated int64
-	var sent, opened, clicked sql.NullInt64
+	var sent, opened, clicked, replied sql.NullInt64
 	err := s.Scan(&c.ID, &c.TeamID, (*hashColumn)(&c.Hash), &c.Email, &c.FirstName, &c.LastName, &c.Unsubscribed, &properties, &created, &updated,
-		&sent, &opened, &clicked)
+		&sent, &opened, &clicked, &replied)
 	if err != nil {
 		return c, err
 	}
-	c.LastSentAt, c.LastOpenedAt, c.LastClickedAt = fromMilli(sent.Int64), fromMilli(opened.Int64), fromMilli(clicked.Int64)
+	c.LastSentAt, c.LastOpenedAt, c.LastClickedAt, c.LastRepliedAt = fromMilli(sent.Int64), fromMilli(opened.Int64), fromMilli(clicked.Int64), fromMilli(replied.Int64)
 	c.CreatedAt, c.UpdatedAt = fromMilli(created), fromMilli(updated)
 	c.Properties, err = readProperties(properties)
 	return c, err

@@ -84,7 +84,7 @@ func conditionOf(c *app.Condition, dialect filterDialect, now time.Time) (condit
 		return flagCondition(c)
 	case "created_at":
 		return timeCondition(c)
-	case app.FieldReceived, app.FieldOpened, app.FieldClicked:
+	case app.FieldReceived, app.FieldOpened, app.FieldClicked, app.FieldReplied:
 		return activityCondition(c, now)
 	case app.FieldTopic:
 		return topicCondition(c)

@@ -8,9 +8,9 @@ import (
 	"mailer/app/rules/filter"
 )
 
-// activityCondition is a condition on received, opened or clicked emails.
+// activityCondition is a condition on received, opened, clicked or answered emails.
 func activityCondition(c *app.Condition, now time.Time) (condition, error) {
-	column := map[string]string{app.FieldReceived: `c.last_sent_at`, app.FieldOpened: `c.last_opened_at`, app.FieldClicked: `c.last_clicked_at`}[c.Field]
+	column := map[string]string{app.FieldReceived: `c.last_sent_at`, app.FieldOpened: `c.last_opened_at`, app.FieldClicked: `c.last_clicked_at`, app.FieldReplied: `c.last_replied_at`}[c.Field]
 	switch c.Op {
 	case app.OpIsTrue:
 		return condition{text: column + ` IS NOT NULL`}, nil

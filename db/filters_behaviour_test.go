@@ -32,7 +32,7 @@ func randomActivity(r *rand.Rand) (a app.Activity) {
 		}
 		return time.Now().Add(-time.Duration(24*r.IntN(6)+12) * time.Hour).Truncate(time.Millisecond).UTC()
 	}
-	return app.Activity{LastSentAt: ago(), LastOpenedAt: ago(), LastClickedAt: ago()}
+	return app.Activity{LastSentAt: ago(), LastOpenedAt: ago(), LastClickedAt: ago(), LastRepliedAt: ago()}
 }
 
 // chance returns a number below n that depends only on contact and name.
@@ -46,7 +46,7 @@ func seenOf(c *app.Contact, broadcast int) (seen app.Seen, recipient bool) {
 		return 0, false
 	}
 	return []app.Seen{0, app.SeenSent, app.SeenSent | app.SeenOpened, app.SeenDelivered | app.SeenClicked, app.SeenSent | app.SeenBounced,
-		app.SeenSent | app.SeenComplained, app.SeenSuppressed}[chance(c, testBroadcasts[broadcast], 7)], true
+		app.SeenSent | app.SeenComplained, app.SeenSuppressed, app.SeenSent | app.SeenOpened | app.SeenReplied}[chance(c, testBroadcasts[broadcast], 8)], true
 }
 
 // choiceOf returns a contact's choice about a topic; empty: none.

@@ -26,7 +26,7 @@ func fieldOps() map[string][]string {
 		"created_at":   {app.OpBefore, app.OpAfter},
 		"property:a":   append(slices.Clone(text), app.OpGreaterThan, app.OpLessThan),
 		"property:0":   append(slices.Clone(text), app.OpGreaterThan, app.OpLessThan),
-		"received":     behaviourOps, "opened": behaviourOps, "clicked": behaviourOps,
+		"received":     behaviourOps, "opened": behaviourOps, "clicked": behaviourOps, "replied": behaviourOps,
 		"topic": {app.OpSubscribed, app.OpNotSubscribed},
 	}
 }
@@ -113,7 +113,7 @@ func randomValue(r *rand.Rand, op string, contacts []app.Contact) string {
 func randomFilter(r *rand.Rand, contacts []app.Contact) *app.Filter {
 	f := &app.Filter{Match: pick(r, []app.Match{app.MatchAll, app.MatchAny})}
 	ops := fieldOps()
-	fields := []string{"email", "first_name", "last_name", "unsubscribed", "created_at", "property:a", "property:0", "received", "opened", "clicked", "topic"}
+	fields := []string{"email", "first_name", "last_name", "unsubscribed", "created_at", "property:a", "property:0", "received", "opened", "clicked", "replied", "topic"}
 	for range 1 + r.IntN(3) {
 		field := pick(r, fields)
 		op := pick(r, ops[field])

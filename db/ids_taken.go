@@ -52,6 +52,16 @@ func (r *Reader) IssueIDTaken(id string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM issues WHERE id = ?)`, id)
 }
 
+// MailRouteIDTaken reports whether a route of any team has an id.
+func (r *Reader) MailRouteIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM mail_routes WHERE id = ?)`, id)
+}
+
+// ForwardAddressIDTaken reports whether an address of any team to which mail is forwarded has an id.
+func (r *Reader) ForwardAddressIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM forward_addresses WHERE id = ?)`, id)
+}
+
 // FeedIDTaken reports whether a feed of any team has an id.
 func (r *Reader) FeedIDTaken(id string) (bool, error) {
 	return r.taken(`SELECT EXISTS (SELECT 1 FROM feeds WHERE id = ?)`, id)

@@ -167,7 +167,7 @@ func TestConditionsMatchOnBothEngines(t *testing.T) {
 			}
 		}
 	}
-	for _, field := range []string{"first_name", "last_name", "property:a", "property:0", "received", "opened", "clicked", "topic"} {
+	for _, field := range []string{"first_name", "last_name", "property:a", "property:0", "received", "opened", "clicked", "replied", "topic"} {
 		for _, op := range fieldOps()[field] {
 			if n := tested[field+" "+op]; n < 1 || n < 5 && !slices.Contains(behaviourOps, op) && field != "topic" {
 				t.Errorf("%s %s distinguished contacts in only %d filters", field, op, tested[field+" "+op])

@@ -219,9 +219,10 @@ func signUpEvents(t *testing.T) (events []map[string]any) {
 	at := time.UnixMilli(1)
 	o := app.SignUp{ID: app.NewID(), Email: "ann@example.net", Status: app.OptInConfirmed, FormID: app.NewID(), ContactID: app.NewID(), RequestedAt: at, DecidedAt: at}
 	for name, data := range map[webhook.EventName]any{webhook.ContactOptInConfirmed: webhook.OptInDataOf(&o), webhook.FormLimited: webhook.FormLimitedData{ID: app.NewID(), Name: "F", PerHour: 60, PerDay: 500, Waiting: 7},
-		webhook.EmailReplied:        webhook.ReceivedDataOf(&app.Received{ID: app.NewID(), FromEmail: "ann@example.net", Answers: app.NewID(), Proven: true, CreatedAt: at}),
-		webhook.DomainReportWarning: webhook.ReportWarningData{DomainID: app.NewID(), Domain: "example.com", Warning: mailreport.WarnOwnSource, Message: "x", Day: "2000-01-01", ReportID: app.NewID()},
-		webhook.FeedFailed:          webhook.FeedFailedData{ID: app.NewID(), URL: "https://blog.test/feed", TopicID: app.NewID(), Error: "x", Tries: 3}} {
+		webhook.EmailReplied:           webhook.ReceivedDataOf(&app.Received{ID: app.NewID(), FromEmail: "ann@example.net", Answers: app.NewID(), Proven: true, CreatedAt: at}),
+		webhook.DomainReportWarning:    webhook.ReportWarningData{DomainID: app.NewID(), Domain: "example.com", Warning: mailreport.WarnOwnSource, Message: "x", Day: "2000-01-01", ReportID: app.NewID()},
+		webhook.RouteDestinationPaused: webhook.DestinationPausedDataOf(&app.ForwardAddress{Address: "ann@example.net", Refusals: 5}, nil, app.Bounced, at),
+		webhook.FeedFailed:             webhook.FeedFailedData{ID: app.NewID(), URL: "https://blog.test/feed", TopicID: app.NewID(), Error: "x", Tries: 3}} {
 		var event map[string]any
 		raw, err := webhook.Payload(name, at, data)
 		if err != nil || json.Unmarshal(raw, &event) != nil {

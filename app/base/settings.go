@@ -36,6 +36,8 @@ type Settings struct {
 	BounceHost string `json:"bounce_host,omitzero"` // the host that receives bounces; empty: none
 	PagesHost  string `json:"pages_host,omitzero"`  // the host of what all teams publish, like images; empty: none
 	Cloud      bool   `json:"cloud,omitzero"`       // teams have plans
+	// BlockLists are the DNS block lists that are asked about the addresses that mail leaves from.
+	BlockLists []string `json:"block_lists,omitzero"`
 	// Compat is how requests are read; empty: app.CompatStrict.
 	Compat app.Compat `json:"compat,omitzero"`
 	// Keep is the retention of teams that set none.

@@ -42,7 +42,7 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 		name   string
 		things []transfer.Thing
 	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"saved blocks", r.Blocks}, {"templates", r.Templates}, {"forms", r.Forms}, {"broadcasts", r.Broadcasts}, {"feeds", r.Feeds},
-		{"domains", r.Domains}, {"webhooks", r.Webhooks}, {"events", r.CustomEvents}, {"automations", r.Automations}, {"API keys", r.Keys}} {
+		{"domains", r.Domains}, {"webhooks", r.Webhooks}, {"routes", r.Routes}, {"events", r.CustomEvents}, {"automations", r.Automations}, {"API keys", r.Keys}} {
 		if len(list.things) > 0 {
 			fmt.Fprintf(&b, "  %-13s %s\n", list.name, thingsText(list.things))
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -251,14 +252,25 @@ func (c *Store) relaysResume() *cobra.Command {
 // ShowsPassword reports whether --db was typed with a password: the process list shows command
 // lines, but not variables and files.
 func ShowsPassword(cmd *cobra.Command) bool {
-	f := cmd.Flags().Lookup("db")
-	return f != nil && f.Changed && f.Annotations[fromVariable] == nil && f.Annotations[fromFile] == nil && server.HasPassword(f.Value.String())
+	return isTyped(cmd, "db") && server.HasPassword(cmd.Flags().Lookup("db").Value.String())
 }
 
-// WarnPasswords logs that the command line contains the password of the database or of a relay.
-func WarnPasswords(log *slog.Logger, cmd *cobra.Command, list []relayurl.Relay) {
+// isTyped reports whether a flag was given on the command line, not by its variable.
+func isTyped(cmd *cobra.Command, flag string) bool {
+	f := cmd.Flags().Lookup(flag)
+	return f != nil && f.Changed && f.Annotations[fromVariable] == nil && f.Annotations[fromFile] == nil
+}
+
+// WarnPasswords logs that the command line contains the password of the database, of a relay or of the spam filter with the
+// URL rspamd.
+func WarnPasswords(log *slog.Logger, cmd *cobra.Command, list []relayurl.Relay, rspamd string) {
 	if ShowsPassword(cmd) {
 		log.Warn("the database's password on the command line can be read in the process list", "help", "write the URL to a file that only its owner can read, and set MAILER_DB_FILE=FILE instead of --db")
+	}
+	if u, err := url.Parse(rspamd); err == nil && isTyped(cmd, "rspamd") {
+		if _, has := u.User.Password(); has {
+			log.Warn("a password on the command line can be read in the process list", "flag", "--rspamd", "help", "use MAILER_RSPAMD or MAILER_RSPAMD_FILE")
+		}
 	}
 	if !cmd.Flags().Changed("relay") {
 		return

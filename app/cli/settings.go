@@ -39,7 +39,7 @@ func SettingsInForce(flags *pflag.FlagSet, known map[string]string) (out []healt
 }
 
 // plainValue returns a flag's value. URLs of relays, of the database and of the spam filter are shown without user
-// and password.
+// and password, block lists without the key of their user.
 func plainValue(f *pflag.Flag) string {
 	if f.Name == "db" {
 		return server.DatabaseName(f.Value.String())
@@ -52,6 +52,11 @@ func plainValue(f *pflag.Flag) string {
 		return f.Value.String()
 	}
 	values := list.GetSlice()
+	if f.Name == "block-lists" {
+		for i, list := range values {
+			values[i] = health.BlockListTitle(list)
+		}
+	}
 	if f.Name == "relay" {
 		for i, text := range values {
 			values[i] = "…" // not parsed here: shown as …

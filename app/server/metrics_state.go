@@ -47,6 +47,11 @@ func (s *Server) sampleMetrics(ctx context.Context) (state metrics.State, err er
 	if state.OpenRuns, err = db.Get(ctx, s.DB, (*db.Reader).AllOpenRuns); err != nil {
 		return state, err
 	}
+	if err := s.Health.EachListing(ctx, func(list, address string, listed bool) {
+		state.Listings = append(state.Listings, metrics.Listing{List: list, Address: address, Listed: listed})
+	}); err != nil {
+		return state, err
+	}
 	sizes, err := s.DB.FileSizes()
 	state.DB, state.WAL, state.DiskFree = sizes.File, sizes.WAL, sizes.DiskFree
 	return state, err

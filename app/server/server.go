@@ -118,6 +118,9 @@ type Config struct {
 	PagesHost string
 	// Disposable are the domains to whose addresses forms with RejectDisposable send nothing; nil: none.
 	Disposable map[string]bool
+	// BlockLists are the DNS block lists that are asked each day about the addresses that mail leaves from. Empty: none (for
+	// commands: those of the server).
+	BlockLists []string
 	// BounceHost is the host name for bounces. Empty (also for commands): none.
 	BounceHost string
 	// WebhookTransport sends requests to webhooks. It checks addresses, follows no redirects, and
@@ -266,7 +269,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail.OnSignal = s.Automations.Signal
 	s.SignUp.Resolver, s.SignUp.Disposable = cfg.Resolver, cfg.Disposable
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
-	s.MailRoutes = mailroutes.New(b, s.Mail, s.Audience)
+	s.MailRoutes = mailroutes.New(b, s.Webhooks, s.Mail, s.Audience)
 	s.Mail.OnForward = s.MailRoutes.NoteForward
 	s.Receiving = receiving.New(b, s.Webhooks, s.Audience, s.MailRoutes, cfg.Memory)
 	s.Receiving.OnSignal = s.Automations.Signal
@@ -294,7 +297,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.RequestLog = requestlog.New(b, cfg.NoRequestLog)
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains, s.Images)
-	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, PageHosts: s.PageHosts, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
+	s.Jobs = jobs.New(b, jobs.Dependencies{Health: s.Health, Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, PageHosts: s.PageHosts, Images: s.Images, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, SignUp: s.SignUp, MailRoutes: s.MailRoutes, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, Archive: s.Archive, Feeds: s.Feeds, Automations: s.Automations})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)
@@ -322,7 +325,7 @@ func (s *Server) tick(changed bool) {
 
 // settingsOf returns the settings that a configuration with routes implies.
 func settingsOf(cfg *Config) base.Settings {
-	own := base.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, PagesHost: cfg.PagesHost, DNS: cfg.DNS, Enforce: cfg.EnforceGuardrails, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Retention}
+	own := base.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, PagesHost: cfg.PagesHost, DNS: cfg.DNS, BlockLists: cfg.BlockLists, Enforce: cfg.EnforceGuardrails, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Retention}
 	if cfg.NoRelay || len(cfg.Routes) > 0 {
 		own.SetRelays(base.NewRelays(delivery.RegionSettings(delivery.RelaysOf(cfg.Routes), delivery.GroupByRegion(delivery.RelaysOf(cfg.Routes)), cfg.Capture)))
 	}

@@ -4,6 +4,7 @@ ALTER TABLE domains ADD COLUMN receives_at INTEGER; -- when a check last found a
 ALTER TABLE domains ADD COLUMN receives INTEGER CHECK (receives IN (0, 1)); -- 1: the last check found it; NULL: not
 ALTER TABLE domains ADD COLUMN report_sources TEXT; -- JSON: addresses that the team named as sending for it or not; NULL: none
 ALTER TABLE emails ADD COLUMN forward_id TEXT; -- destination to which it forwards a received email; NULL: another email
+ALTER TABLE contacts ADD COLUMN last_replied_at INTEGER; -- when it last answered an email in person; NULL: never
 ALTER TABLE teams ADD COLUMN reply_addresses INTEGER CHECK (reply_addresses IN (0, 1)); -- 1: mail without reply_to gets an address that names the email; NULL: not
 
 -- Received emails. Their bytes are in received_pieces, which are written before the row.

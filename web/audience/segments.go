@@ -14,9 +14,9 @@ import (
 
 // segmentCondition compares a field of a contact, or asks for an action of the contact.
 type segmentCondition struct {
-	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, property:KEY, received, opened, clicked or topic" example:"property:plan"`
+	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, property:KEY, received, opened, clicked, replied or topic" example:"property:plan"`
 	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after,within_days,not_within_days,in_broadcast,not_in_broadcast,subscribed,not_subscribed"`
-	Value string `json:"value" required:"false" doc:"Days for within_days, an id for in_broadcast and subscribed; ignored by is_…"`
+	Value string `json:"value" required:"false" doc:"Days, or an id for in_broadcast, subscribed; ignored by is_…"`
 }
 
 // conditionItems is an array whose length is checked while it is decoded.
@@ -31,7 +31,7 @@ func (l *conditionItems) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 type segmentFilter struct {
 	_          struct{}       `nullable:"true"`
 	Match      app.Match      `json:"match" enum:"all,any"`
-	Conditions conditionItems `json:"conditions" required:"false" maxItems:"50" doc:"Without conditions every contact matches"`
+	Conditions conditionItems `json:"conditions" required:"false" maxItems:"50" doc:"Empty: every contact"`
 }
 
 // SegmentItem is a segment in a list.

@@ -21,7 +21,7 @@ const ops = {
 /** Asks that need no value. */
 const bare = ['is_set', 'is_not_set', 'is_true', 'is_false'];
 
-const fields = { email: 'text', first_name: 'text', last_name: 'text', unsubscribed: 'flag', created_at: 'time', received: 'mail', opened: 'mail', clicked: 'mail', topic: 'topic' };
+const fields = { email: 'text', first_name: 'text', last_name: 'text', unsubscribed: 'flag', created_at: 'time', received: 'mail', opened: 'mail', clicked: 'mail', replied: 'mail', topic: 'topic' };
 
 /** The value type of an operator that is no text. @type {Record<string, string>} */
 const values = { within_days: 'days', not_within_days: 'days', in_broadcast: 'broadcast', not_in_broadcast: 'broadcast', subscribed: 'topic', not_subscribed: 'topic' };

@@ -6,9 +6,9 @@ import { dialog, DialogBody } from './ui/float.js';
 
 /** Events that webhooks can be told, by group. @type {[string, string[]][]} */
 export const groups = [
-	['email', ['email.sent', 'email.scheduled', 'email.delivered', 'email.delivery_delayed', 'email.bounced', 'email.complained', 'email.opened', 'email.clicked', 'email.failed', 'email.suppressed']],
+	['email', ['email.sent', 'email.scheduled', 'email.delivered', 'email.delivery_delayed', 'email.bounced', 'email.complained', 'email.opened', 'email.clicked', 'email.failed', 'email.suppressed', 'email.received', 'email.replied', 'route.destination_paused']],
 	['contact', ['contact.created', 'contact.updated', 'contact.deleted', 'contact.topics.updated', 'contact.opt_in_requested', 'contact.opt_in_confirmed', 'form.limited', 'feed.failed', 'topic.created', 'topic.updated', 'topic.deleted', 'suppression.added', 'suppression.removed']],
-	['domain', ['domain.created', 'domain.updated', 'domain.deleted', 'deliverability.warning', 'deliverability.paused', 'quota.warning', 'quota.reached']],
+	['domain', ['domain.created', 'domain.updated', 'domain.deleted', 'domain.report_warning', 'deliverability.warning', 'deliverability.paused', 'quota.warning', 'quota.reached']],
 ];
 
 /** The choice of events. @param {{value: string[], onChange: (events: string[]) => void}} props */

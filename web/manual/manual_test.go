@@ -24,7 +24,7 @@ func answer(t *testing.T) string {
 	m := metrics.New()
 	m.Watch(func(context.Context) (metrics.State, error) {
 		return metrics.State{Relays: []metrics.Relay{{Name: "us-east-1"}}, Waiting: []metrics.Waiting{{Relay: "us-east-1", Reason: "due", Count: 1}},
-			Active: []metrics.Active{{Region: "us-east-1", Relay: "us-east-1/b", Active: true}}, LastBackup: time.Now()}, nil
+			Active: []metrics.Active{{Region: "us-east-1", Relay: "us-east-1/b", Active: true}}, Listings: []metrics.Listing{{List: "zen.example", Address: "192.0.2.1"}}, LastBackup: time.Now()}, nil
 	})
 	w := httptest.NewRecorder()
 	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

@@ -25,6 +25,7 @@ const (
 	nameRuns      = "mailer_automation_runs_open"
 	nameDiskFree  = "mailer_disk_free_bytes"
 	nameBackupAge = "mailer_backup_age_seconds"
+	nameListed    = "mailer_block_listed"
 )
 
 // Family describes a metric family to Prometheus.
@@ -57,5 +58,6 @@ func Families() []Family {
 		{nameStored, "gauge", "About the size of the received mail of all teams, within the database."},
 		{nameDiskFree, "gauge", "Free space on the disk of the database, for its user."},
 		{nameBackupAge, "gauge", "Time since the last backup; missing where none was made."},
+		{nameListed, "gauge", "1 for an address that mail leaves from and that is on the block list, 0 if it is not; missing where the list gave no answer."},
 	}
 }

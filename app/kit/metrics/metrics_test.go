@@ -40,7 +40,7 @@ func TestText(t *testing.T) {
 	m := New()
 	m.Watch(func(context.Context) (State, error) {
 		return State{Relays: []Relay{{Name: "us-east-1", Up: true, Oldest: 90 * time.Second}, {Name: `o"d\d` + "\n"}},
-			Waiting: []Waiting{{"us-east-1", "retry", 7}}, Active: []Active{{"us-east-1", "us-east-1/b", true}}, DB: 3 << 40, WAL: 2, Images: 4, OpenRuns: 5, DiskFree: 3, LastBackup: time.Now().Add(-time.Hour)}, nil
+			Waiting: []Waiting{{"us-east-1", "retry", 7}}, Active: []Active{{"us-east-1", "us-east-1/b", true}}, Listings: []Listing{{"zen.example", "192.0.2.1", true}}, DB: 3 << 40, WAL: 2, Images: 4, OpenRuns: 5, DiskFree: 3, LastBackup: time.Now().Add(-time.Hour)}, nil
 	})
 	m.Accepted(2)
 	m.Result("us-east-1", Sent, 3)
@@ -76,6 +76,7 @@ func TestText(t *testing.T) {
 		`mailer_opt_ins_total{result="stopped"} 0`,
 		`mailer_commit_seconds_bucket{le="10"} 0`,
 		`mailer_commit_seconds_bucket{le="+Inf"} 1`,
+		`mailer_block_listed{list="zen.example",address="192.0.2.1"} 1`,
 		"mailer_db_bytes 3298534883328",
 		"mailer_wal_bytes 2",
 		"mailer_automation_runs_open 5",

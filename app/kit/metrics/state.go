@@ -11,6 +11,8 @@ type State struct {
 	Relays  []Relay
 	Waiting []Waiting
 	Active  []Active
+	// Listings are the last answers of block lists.
+	Listings []Listing
 	// DB, WAL, Images, Received and DiskFree are bytes; Images and Received are the parts of DB that images and received
 	// mail take.
 	DB, WAL, Images, Received, DiskFree int64
@@ -30,6 +32,12 @@ type Relay struct {
 type Active struct {
 	Region, Relay string
 	Active        bool
+}
+
+// Listing says whether an address that mail leaves from is on a block list.
+type Listing struct {
+	List, Address string
+	Listed        bool
 }
 
 // Waiting is the number of emails that wait for a relay for a reason.

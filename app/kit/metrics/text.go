@@ -59,18 +59,13 @@ func (s *State) write(shown map[string]*bytes.Buffer, now time.Time) {
 	}
 	for _, r := range s.Relays {
 		put(nameOldest, r.Oldest.Seconds(), "relay", r.Name)
-		up := 0.
-		if r.Up {
-			up = 1
-		}
-		put(nameUp, up, "relay", r.Name)
+		put(nameUp, zeroOrOne(r.Up), "relay", r.Name)
 	}
 	for _, a := range s.Active {
-		active := 0.
-		if a.Active {
-			active = 1
-		}
-		put(nameActive, active, "region", a.Region, "relay", a.Relay)
+		put(nameActive, zeroOrOne(a.Active), "region", a.Region, "relay", a.Relay)
+	}
+	for _, l := range s.Listings {
+		put(nameListed, zeroOrOne(l.Listed), "list", l.List, "address", l.Address)
 	}
 	put(nameDB, float64(s.DB))
 	put(nameWAL, float64(s.WAL))
@@ -81,4 +76,11 @@ func (s *State) write(shown map[string]*bytes.Buffer, now time.Time) {
 	if !s.LastBackup.IsZero() {
 		put(nameBackupAge, now.Sub(s.LastBackup).Seconds())
 	}
+}
+
+func zeroOrOne(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }

@@ -149,7 +149,7 @@ func (m *importer) collect(set *contactSet, c *archive.Contact, line int) {
 		n.Contact.ID = id
 	}
 	n.Contact.CreatedAt, n.Contact.UpdatedAt = c.CreatedAt, c.UpdatedAt
-	n.Contact.Activity = app.Activity{LastSentAt: c.LastSentAt, LastOpenedAt: c.LastOpenedAt, LastClickedAt: c.LastClickedAt}
+	n.Contact.Activity = app.Activity{LastSentAt: c.LastSentAt, LastOpenedAt: c.LastOpenedAt, LastClickedAt: c.LastClickedAt, LastRepliedAt: c.LastRepliedAt}
 	for _, id := range c.Segments {
 		if ours := m.segments[id]; ours != "" {
 			n.Segments = append(n.Segments, ours)

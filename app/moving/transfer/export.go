@@ -77,11 +77,15 @@ func (e *Exporter) Export(ctx context.Context, team app.Team, dir string, opts E
 		x.sheets = archive.NewSheets(dir)
 	}
 	err = x.run()
+	var settings db.TeamSettings
+	if err == nil {
+		settings, err = db.Get(ctx, e.DB, func(r *db.Reader) (db.TeamSettings, error) { return r.TeamSettings(team.ID) })
+	}
 	if x.sheets != nil {
 		err = errors.Join(err, x.sheets.Close())
 	}
 	if err == nil {
-		err = w.Finish(&archive.Team{Source: archive.SourceMailer, Name: team.Name, Version: opts.Version, ExportedAt: clock.Now().UTC().Truncate(time.Millisecond), Emails: opts.Emails})
+		err = w.Finish(&archive.Team{Source: archive.SourceMailer, Name: team.Name, Version: opts.Version, ExportedAt: clock.Now().UTC().Truncate(time.Millisecond), Emails: opts.Emails, ReplyAddresses: settings.ReplyAddresses})
 	}
 	if err != nil {
 		w.Close()
@@ -111,7 +115,7 @@ func (x *export) run() error {
 		run  func() error
 	}{
 		{"properties", x.properties}, {"segments", x.allSegments}, {"topics", x.allTopics}, {"images", x.images}, {"blocks", x.allBlocks}, {"templates", x.templates}, {"forms", x.forms}, {"broadcasts", x.broadcasts}, {"issues", x.issues}, {"feeds", x.feeds}, {"the pages host", x.pagesHost},
-		{"domains", x.allDomains}, {"webhooks", x.webhooks}, {"keys", x.keys}, {"contacts", x.contacts}, {"opt-ins", x.optInsOut}, {"consents", x.consents}, {"events", x.customEvents}, {"automations", x.automations}, {"emails", x.emails},
+		{"domains", x.allDomains}, {"webhooks", x.webhooks}, {"routes", x.mailRoutes}, {"keys", x.keys}, {"contacts", x.contacts}, {"opt-ins", x.optInsOut}, {"consents", x.consents}, {"events", x.customEvents}, {"automations", x.automations}, {"emails", x.emails},
 		{"suppressions", x.suppressions}, {"opt-outs", x.optOuts}, {"choices", x.choices}, {"what is left out", x.listUnmovables},
 	} {
 		if err := part.run(); err != nil {

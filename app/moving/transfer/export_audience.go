@@ -47,7 +47,7 @@ func (x *export) contacts() error {
 
 func contactOf(c *app.Contact) *archive.Contact {
 	out := &archive.Contact{ID: c.ID, Email: c.Email, FirstName: c.FirstName, LastName: c.LastName, Unsubscribed: c.Unsubscribed, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
-		LastSentAt: c.LastSentAt, LastOpenedAt: c.LastOpenedAt, LastClickedAt: c.LastClickedAt}
+		LastSentAt: c.LastSentAt, LastOpenedAt: c.LastOpenedAt, LastClickedAt: c.LastClickedAt, LastRepliedAt: c.LastRepliedAt}
 	if len(c.Properties) > 0 {
 		out.Properties = make(map[string]any, len(c.Properties))
 	}

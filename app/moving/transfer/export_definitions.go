@@ -241,8 +241,15 @@ func (x *export) allDomains() error {
 }
 
 func (x *export) domain(d *app.Domain) error {
-	err := x.put(archive.Domains, &archive.Domain{ID: d.ID, Name: d.Name, Region: d.Region, ReturnPath: d.ReturnPath, OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking,
-		TrackingSubdomain: d.TrackingSubdomain, Status: d.Status, Trusted: d.Trusted, Receiving: d.Receiving, Records: x.domains.DomainRecords(d), CreatedAt: d.CreatedAt})
+	named, err := db.Get(x.ctx, x.DB, func(r *db.Reader) (app.NamedSources, error) { return r.NamedSources(x.team.ID, d.ID) })
+	if notFound(err) { // deleted meanwhile
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = x.put(archive.Domains, &archive.Domain{ID: d.ID, Name: d.Name, Region: d.Region, ReturnPath: d.ReturnPath, OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking,
+		TrackingSubdomain: d.TrackingSubdomain, Status: d.Status, Trusted: d.Trusted, Receiving: d.Receiving, Sources: named, Records: x.domains.DomainRecords(d), CreatedAt: d.CreatedAt})
 	if err != nil {
 		return err
 	}

@@ -126,6 +126,14 @@ func archives(w *testserver.Server, word string, news *app.Topic) {
 		_, err := tx.InsertIssue(&app.Issue{ID: app.NewID(), TeamID: key.TeamID, TopicID: news.ID, BroadcastID: app.NewID(), Subject: word, Preview: word, Language: "de", HTML: "<p>" + word + "</p>", SentAt: tx.Now})
 		return err
 	}))
+	testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error {
+		d := app.ForwardAddress{ID: app.NewID(), TeamID: key.TeamID, Address: "fwd@" + word + ".example", AskedAt: tx.Now, AgreedAt: tx.Now, CreatedAt: tx.Now}
+		if err := tx.PutForwardAddress(&d); err != nil {
+			return err
+		}
+		return tx.InsertMailRoute(&app.MailRoute{ID: app.NewID(), TeamID: key.TeamID, Position: 1, Match: "*@" + word + ".example", CreatedAt: tx.Now,
+			Actions: []app.RouteAction{{Type: app.RouteForward, To: d.Address}, {Type: app.RouteReply, TemplateID: template.ID}}})
+	}))
 	w.SQL(`INSERT INTO pages_hosts (name, team_id, created_at) VALUES (?, ?, 1)`, "pages."+word+".example", key.TeamID)
 }
 
@@ -242,7 +250,7 @@ func TestExportIsOfOneTeam(t *testing.T) {
 			}
 		}
 		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "images": 1, "blocks": 1, "templates": 5, "forms": 1, "opt_ins": 2, "consents": 1, "broadcasts": 2, "issues": 1, "feeds": 1, "domains": 1,
-			"webhooks": 2, "keys": 1, "secrets": 5, "emails": 3, "events": 3}
+			"webhooks": 2, "routes": 1, "route_destinations": 1, "keys": 1, "secrets": 5, "emails": 3, "events": 3}
 		if !maps.Equal(made.Counts, want) {
 			t.Errorf("counts %v\nwant   %v", made.Counts, want)
 		}

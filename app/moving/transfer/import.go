@@ -89,7 +89,7 @@ func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader,
 		m.known, m.readUnmovables, m.properties, m.topicsIn, m.segmentsIn, // referenced by the rest
 		m.optedOut, m.optOuts, m.suppressions, // opt-outs
 		m.contacts, m.optIns,
-		m.domainsIn, m.imagesIn, m.blocksIn, m.templates, m.formsIn, m.optInsIn, m.consentsIn, m.broadcasts, m.archivesIn, m.feedsIn, m.webhooks, m.customEventsIn, m.automationsIn, m.keys, m.emails,
+		m.domainsIn, m.imagesIn, m.blocksIn, m.templates, m.formsIn, m.optInsIn, m.consentsIn, m.broadcasts, m.archivesIn, m.feedsIn, m.webhooks, m.destinationsIn, m.routesIn, m.replyAddresses, m.customEventsIn, m.automationsIn, m.keys, m.emails,
 		m.audit,
 	} {
 		if err := step(ctx); err != nil {
@@ -223,6 +223,6 @@ func (m *importer) audit(ctx context.Context) error {
 	return m.write(ctx, func(tx *db.Tx) error {
 		return base.Audit(ctx, tx, m.team.ID, "import", r.Source, nil, map[string]any{
 			"contacts": r.Contacts, "opted_out": r.OptedOut, "topic_choices": r.TopicChoices, "suppressions": r.Suppressions,
-			"blocks": len(r.Blocks), "templates": len(r.Templates), "forms": len(r.Forms), "opt_ins": r.OptIns, "consents": r.Consents, "broadcasts": len(r.Broadcasts), "issues": r.Issues, "feeds": len(r.Feeds), "domains": len(r.Domains), "webhooks": len(r.Webhooks), "keys": len(r.Keys)})
+			"blocks": len(r.Blocks), "templates": len(r.Templates), "forms": len(r.Forms), "opt_ins": r.OptIns, "consents": r.Consents, "broadcasts": len(r.Broadcasts), "issues": r.Issues, "feeds": len(r.Feeds), "domains": len(r.Domains), "webhooks": len(r.Webhooks), "routes": len(r.Routes), "keys": len(r.Keys)})
 	})
 }

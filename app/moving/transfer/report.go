@@ -29,6 +29,7 @@ type Report struct {
 	Feeds            []Thing             `json:"feeds"`
 	Domains          []Thing             `json:"domains"`
 	Webhooks         []Thing             `json:"webhooks"`
+	Routes           []Thing             `json:"routes"` // for received mail
 	CustomEvents     []Thing             `json:"custom_events"`
 	Automations      []Thing             `json:"automations"`
 	AutomationStarts ItemCounts          `json:"automation_starts"` // of automations for contacts
@@ -113,6 +114,6 @@ type Thing struct {
 func newReport(source string, applied bool) *Report {
 	return &Report{
 		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Blocks: []Thing{}, Templates: []Thing{}, Forms: []Thing{}, Broadcasts: []Thing{}, Feeds: []Thing{},
-		Domains: []Thing{}, Webhooks: []Thing{}, CustomEvents: []Thing{}, Automations: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Unmovable{}, Refused: []archive.Refusal{},
+		Domains: []Thing{}, Webhooks: []Thing{}, Routes: []Thing{}, CustomEvents: []Thing{}, Automations: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Unmovable{}, Refused: []archive.Refusal{},
 	}
 }

@@ -88,8 +88,17 @@ func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []arc
 		return "", err
 	}
 	input.Receiving = d.Receiving
+	sources, err := in.Sources.Validate()
+	if err != nil {
+		m.unmovable(what+": its named sources of reports", err.Error())
+		sources = app.NamedSources{}
+	}
 	if len(d.Keys) == 0 {
-		return m.addDomain(ctx, what, input)
+		id, err := m.addDomain(ctx, what, input)
+		if err != nil || id == "" {
+			return id, err
+		}
+		return id, m.write(ctx, func(tx *db.Tx) error { return tx.SetNamedSources(m.team.ID, id, &sources) })
 	}
 	if in.Trusted && !d.Trusted && m.r.Team.FromMailer() {
 		m.unmovable(what, fmt.Sprintf("an operator vouched for it there: here it is verified once its records are found in the DNS, or with `mailer domains trust %s`", d.Name))
@@ -113,7 +122,10 @@ func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []arc
 				return err
 			}
 		}
-		return tx.InsertDomain(&d)
+		if err := tx.InsertDomain(&d); err != nil {
+			return err
+		}
+		return tx.SetNamedSources(m.team.ID, d.ID, &sources)
 	})
 	if err != nil {
 		return "", err

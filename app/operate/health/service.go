@@ -64,7 +64,7 @@ type step struct {
 func (s *Service) deepChecks(ctx context.Context, dns bool) ([]Check, error) {
 	steps := []step{{"clock", s.checkClock}, {"relays", s.askRelays}}
 	if dns {
-		steps = append(steps, step{"domains", s.askDomains}, step{"reports", s.checkReportRecord})
+		steps = append(steps, step{"domains", s.askDomains}, step{"reports", s.checkReportRecord}, step{"reverse names", s.checkReverseNames})
 	}
 	found, err := s.each(ctx, steps)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Service) deepChecks(ctx context.Context, dns bool) ([]Check, error) {
 // knownChecks makes the checks that use only the database and the server's state.
 func (s *Service) knownChecks(ctx context.Context) ([]Check, error) {
 	return s.each(ctx, []step{{"readiness", s.checkReadiness}, {"disk", s.knownDisk}, {"images", s.checkImages}, {"sign-up", s.checkSignUps}, {"capture", s.checkCapture}, {"relays", s.knownRelays},
-		{"domains", s.knownDomains}, {"queue", s.knownQueue}, {"webhooks", s.checkWebhooks}, {"backups", s.checkBackups}, {"certificates", s.checkCertificates}})
+		{"domains", s.knownDomains}, {"block lists", s.knownBlockLists}, {"queue", s.knownQueue}, {"webhooks", s.checkWebhooks}, {"backups", s.checkBackups}, {"certificates", s.checkCertificates}})
 }
 
 // merge merges current checks into a round of deep checks.

@@ -10,6 +10,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"mailer/app/base"
+	"mailer/app/operate/health"
 	"mailer/app/rules/pacing"
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/archive"
@@ -51,6 +52,7 @@ func (s *Service) allJobs() []cronJob {
 		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},
 		{time.Minute, "delete what belonged to deleted automations", s.retention.DropAutomations},
 		{time.Minute, "end opt-ins that have expired", s.signUp.Expire},
+		{health.BlockListsEvery, "ask block lists about the addresses that mail leaves from", s.health.CheckBlockLists},
 		{time.Hour, "remove what is out of date", s.Purge},
 		{10 * time.Minute, "end sessions and links that have expired", s.accounts.Purge},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"mailer/app/base"
+	"mailer/app/operate/health"
 	"mailer/app/operate/requestlog"
 	"mailer/app/operate/retention"
 	"mailer/app/sending/archive"
@@ -33,6 +34,7 @@ import (
 
 // Dependencies are the services that the jobs use.
 type Dependencies struct {
+	Health      *health.Service
 	Events      *webhooks.Service
 	Teams       *teams.Service
 	Accounts    *accounts.Service
@@ -56,6 +58,7 @@ type Dependencies struct {
 // Service runs the background work.
 type Service struct {
 	*base.Base
+	health      *health.Service
 	events      *webhooks.Service
 	teams       *teams.Service
 	accounts    *accounts.Service
@@ -85,7 +88,7 @@ type Service struct {
 
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
-	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, pageHosts: o.PageHosts, images: o.Images, audience: o.Audience, mail: o.Mail,
+	s := &Service{Base: copied, health: o.Health, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, pageHosts: o.PageHosts, images: o.Images, audience: o.Audience, mail: o.Mail,
 		delivery: o.Delivery, broadcasts: o.Broadcasts, signUp: o.SignUp, mailRoutes: o.MailRoutes, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, archive: o.Archive, feeds: o.Feeds, automations: o.Automations, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s

@@ -80,7 +80,7 @@ func FormatRetention(kept time.Duration) string {
 // Flags are the flags of the retention of finished mail.
 type Flags struct {
 	content, emails, broadcasts, optIns string
-	received                            string
+	received, reports                   string
 	retention                           app.Retention
 }
 
@@ -91,6 +91,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.broadcasts, "keep-broadcasts", "0", "how long recipients of finished broadcasts are kept, like 1y; counts stay; 0: no limit")
 	flags.StringVar(&f.optIns, "keep-opt-ins", "30d", "how long opt-ins are kept, 1d to 365d")
 	flags.StringVar(&f.received, "keep-received", "30d", "how long received mail is kept; 0: no limit")
+	flags.StringVar(&f.reports, "keep-reports", "400d", "how long reports about domains are kept, 30d to 10y")
 }
 
 // Check parses the flags. Errors name the flag.
@@ -99,7 +100,7 @@ func (f *Flags) Check() error {
 	for _, flag := range []struct {
 		name, text string
 		to         *time.Duration
-	}{{"keep-content", f.content, &f.retention.Content}, {"keep-emails", f.emails, &f.retention.Emails}, {"keep-broadcasts", f.broadcasts, &f.retention.Broadcasts}, {"keep-opt-ins", f.optIns, &f.retention.OptIns}, {"keep-received", f.received, &f.retention.Received}} {
+	}{{"keep-content", f.content, &f.retention.Content}, {"keep-emails", f.emails, &f.retention.Emails}, {"keep-broadcasts", f.broadcasts, &f.retention.Broadcasts}, {"keep-opt-ins", f.optIns, &f.retention.OptIns}, {"keep-received", f.received, &f.retention.Received}, {"keep-reports", f.reports, &f.retention.Reports}} {
 		kept, err := ParseRetention(flag.text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", flag.name, err))
@@ -108,6 +109,9 @@ func (f *Flags) Check() error {
 	}
 	if kept := f.retention.OptIns; len(errs) == 0 && (kept < day || kept > 365*day) {
 		errs = append(errs, fmt.Errorf("--keep-opt-ins must be 1d to 365d, is %s", f.optIns))
+	}
+	if kept := f.retention.Reports; len(errs) == 0 && (kept < 30*day || kept > 3650*day) {
+		errs = append(errs, fmt.Errorf("--keep-reports must be 30d to 10y, is %s", f.reports))
 	}
 	return errors.Join(errs...)
 }

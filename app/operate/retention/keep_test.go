@@ -41,7 +41,7 @@ func TestInvalidFlagsAreNamed(t *testing.T) {
 	if err := set.Set("keep-emails", "1y"); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Check(); err != nil || f.Retention() != (app.Retention{Content: 30 * day, Emails: 365 * day, OptIns: 30 * day, Received: 30 * day}) {
+	if err := f.Check(); err != nil || f.Retention() != (app.Retention{Content: 30 * day, Emails: 365 * day, OptIns: 30 * day, Received: 30 * day, Reports: 400 * day}) {
 		t.Errorf("%+v, %v", f.Retention(), err)
 	}
 	text, err := f.Retention().MarshalText()
@@ -52,6 +52,17 @@ func TestInvalidFlagsAreNamed(t *testing.T) {
 	back = app.Retention{}
 	if err := back.UnmarshalText([]byte("1 2 3")); err != nil || back != (app.Retention{Content: 1, Emails: 2, Broadcasts: 3}) { // of an earlier version
 		t.Errorf("%+v, %v", back, err)
+	}
+	for text, ok := range map[string]bool{"30d": true, "10y": true, "29d": false, "11y": false, "0": false} {
+		if err := set.Set("keep-reports", text); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Check(); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "--keep-reports") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if err := set.Set("keep-reports", "400d"); err != nil {
+		t.Fatal(err)
 	}
 	for text, ok := range map[string]bool{"1d": true, "365d": true, "23h": false, "366d": false, "0": false} {
 		if err := set.Set("keep-opt-ins", text); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"mailer/app"
 	"mailer/app/base"
 	"mailer/db"
 )
@@ -35,13 +34,14 @@ func (s *Service) PurgeRecords(ctx context.Context) error {
 			return n == int64(limit), err
 		}
 	}
+	keep := s.Settings.Rules().Keep
 	return errors.Join(
 		pieces("ended runs of automations", RunRetention, counted((*db.Tx).DeleteOldRuns, runsPerPurge)),
 		pieces("old events of automations", SignalRetention, counted((*db.Tx).DeleteOldSignals, base.PurgeChunk)),
 		pieces("settled doubts", DoubtRetention, (*db.Tx).PurgeDoubts),
 		pieces("old troubles of relays", RecordRetention, (*db.Tx).PurgeTroubles),
 		pieces("old entries of the audit log", RecordRetention, (*db.Tx).PurgeAudit),
-		pieces("old reports about domains", app.ReportRetention, (*db.Tx).PurgeOldReports),
+		pieces("old reports about domains", keep.KeptReports(), (*db.Tx).PurgeOldReports),
 		s.purgeDays(ctx),
 		s.PurgeReceived(ctx))
 }

@@ -45,6 +45,8 @@ const (
 	Records      Kind = "consents" // records of what contacts agreed to
 	Domains      Kind = "domains"
 	Webhooks     Kind = "webhooks"
+	Destinations Kind = "route_destinations"
+	Routes       Kind = "routes" // for received mail
 	CustomEvents Kind = "custom_events"
 	Automations  Kind = "automations"
 	Starts       Kind = "automation_starts" // of automations for contacts
@@ -58,7 +60,7 @@ const (
 )
 
 // kinds are all kinds.
-var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Forms, Broadcasts, Issues, Feeds, OptIns, Records, Domains, Webhooks, CustomEvents, Automations, Starts, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
+var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Images, Blocks, Templates, Forms, Broadcasts, Issues, Feeds, OptIns, Records, Domains, Webhooks, Destinations, Routes, CustomEvents, Automations, Starts, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
 
 // Team is team.json, the description of the directory. It is written last.
 type Team struct {
@@ -71,6 +73,8 @@ type Team struct {
 	Left int `json:"left,omitzero"`
 	// Emails: the team's emails are included.
 	Emails bool `json:"emails,omitzero"`
+	// ReplyAddresses: mail of the team gets reply addresses of its own.
+	ReplyAddresses bool `json:"reply_addresses,omitzero"`
 }
 
 // FromMailer reports whether a Mailer wrote the directory: its ids are kept where they are
@@ -182,10 +186,11 @@ type Contact struct {
 	Again     bool      `json:"again,omitzero"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
-	// When it last got an email, opened one and clicked a link.
+	// When it last got an email, opened one, clicked a link and answered one.
 	LastSentAt    time.Time `json:"last_sent_at,omitzero"`
 	LastOpenedAt  time.Time `json:"last_opened_at,omitzero"`
 	LastClickedAt time.Time `json:"last_clicked_at,omitzero"`
+	LastRepliedAt time.Time `json:"last_replied_at,omitzero"`
 	From          Position  `json:"from,omitzero"`
 }
 
@@ -316,7 +321,8 @@ type Domain struct {
 	TrackingSubdomain string           `json:"tracking_subdomain,omitzero"`
 	Status            app.DomainStatus `json:"status,omitzero"`
 	Trusted           bool             `json:"trusted,omitzero"`
-	Receiving         bool             `json:"receiving,omitzero"` // the team wants its mail
+	Receiving         bool             `json:"receiving,omitzero"`      // the team wants its mail
+	Sources           app.NamedSources `json:"report_sources,omitzero"` // that the team named as its own or not
 	Records           []app.DNSRecord  `json:"records,omitzero"`
 	CreatedAt         time.Time        `json:"created_at,omitzero"`
 }

@@ -47,6 +47,10 @@ func (s *Sheets) headings(item any) []string {
 		text = "id,domain,region,domain_status,record,type,name,value,priority,ttl,status"
 	case *Webhook:
 		text = "id,endpoint,events,status,created_at"
+	case *Destination:
+		text = "id,address,status,asked_at,agreed_at,stopped_at,created_at"
+	case *Route:
+		text = "id,match,actions,created_at"
 	case *Email:
 		text = "id,message_id,from,to,cc,bcc,reply_to,subject,tags,topic_id,source,created_at,scheduled_at,last_event,attachments"
 	case *Event:
@@ -118,6 +122,10 @@ func (s *Sheets) rows(item any) [][]any {
 		return domainRows(v)
 	case *Webhook:
 		return [][]any{{v.ID, v.Endpoint, v.Events, v.Status, v.CreatedAt}}
+	case *Destination:
+		return [][]any{{v.ID, v.Address, string(v.Status), v.AskedAt, v.AgreedAt, v.StoppedAt, v.CreatedAt}}
+	case *Route:
+		return [][]any{{v.ID, v.Match, v.Actions, v.CreatedAt}}
 	case *Email:
 		return [][]any{emailRow(v)}
 	case *Event:

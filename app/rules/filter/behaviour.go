@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// matchesActivity evaluates a condition on received, opened or clicked emails.
+// matchesActivity evaluates a condition on received, opened, clicked or answered emails.
 func matchesActivity(c *app.Condition, contact *app.Contact, facts *Facts) bool {
 	last := contact.LastSentAt
 	switch c.Field {
@@ -14,6 +14,8 @@ func matchesActivity(c *app.Condition, contact *app.Contact, facts *Facts) bool 
 		last = contact.LastOpenedAt
 	case app.FieldClicked:
 		last = contact.LastClickedAt
+	case app.FieldReplied:
+		last = contact.LastRepliedAt
 	}
 	switch c.Op {
 	case app.OpIsTrue:

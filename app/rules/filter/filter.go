@@ -44,7 +44,7 @@ func matches(c *app.Condition, contact *app.Contact, facts *Facts) bool {
 		return contact.Unsubscribed == (c.Op == app.OpIsTrue)
 	case "created_at":
 		return matchesTime(c, contact.CreatedAt)
-	case app.FieldReceived, app.FieldOpened, app.FieldClicked:
+	case app.FieldReceived, app.FieldOpened, app.FieldClicked, app.FieldReplied:
 		return matchesActivity(c, contact, facts)
 	case app.FieldTopic:
 		return matchesTopic(c, facts)

@@ -116,7 +116,7 @@ func TestEventsOfWebhooks(t *testing.T) {
 			t.Errorf("%q: %v", tt.events, err)
 		}
 	}
-	if n := len(EventNames()); n != 33 {
+	if n := len(EventNames()); n != 34 {
 		t.Errorf("%d events", n)
 	}
 	in := Input{Endpoint: "https://example.com", Events: []EventName{TopicDeleted, EmailSent, TopicDeleted}}

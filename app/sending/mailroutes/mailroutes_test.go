@@ -308,6 +308,7 @@ func TestRefusalsOfForwardedMail(t *testing.T) {
 		m := f.route("in@example.com", to("ann@example.org"))
 		f.agree("ann@example.org")
 		before := f.TeamOutcome()
+		f.AddWebhook("hooks.test", webhook.RouteDestinationPaused)
 		f.relay.SetScript(func(m *app.Outgoing, _ int) testserver.Answer {
 			if strings.HasPrefix(m.Mail.Subject, "hello") {
 				return testserver.ReplyPerRecipient(map[string]int{"ann@example.org": 550})
@@ -330,6 +331,9 @@ func TestRefusalsOfForwardedMail(t *testing.T) {
 		f.deliver(f.message(""), "in@example.com")
 		if got := f.effects(); !strings.HasSuffix(got, "accepted: \nskipped: The address is paused: it refused 5 emails in a row\n") {
 			t.Error(got)
+		}
+		if events := f.SQL("SELECT payload FROM webhook_events WHERE type = 'route.destination_paused'"); len(events) != 1 || !strings.Contains(events[0], `"destination":"ann@example.org","refusals":5,"route_ids":["`+m.ID+`"],"result":"`) {
+			t.Errorf("events: %q", events)
 		}
 		if after := f.TeamOutcome(); after != before || f.Count("suppressions") != "0" {
 			t.Errorf("rates %+v, before %+v, %s suppressions", after, before, f.Count("suppressions"))

@@ -17,14 +17,17 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/webhook"
 	"mailer/app/sending/mail"
 	"mailer/app/tenants/audience"
+	"mailer/app/tenants/webhooks"
 	"mailer/db"
 )
 
 // Service implements routes.
 type Service struct {
 	*base.Base
+	events   *webhooks.Service
 	mail     *mail.Service
 	audience *audience.Service
 	wake     base.Signal          // there may be work
@@ -32,8 +35,8 @@ type Service struct {
 }
 
 // New makes the service.
-func New(b *base.Base, mail *mail.Service, audience *audience.Service) *Service {
-	return &Service{Base: b, mail: mail, audience: audience, wake: base.NewSignal(), failedAt: map[string]time.Time{}}
+func New(b *base.Base, events *webhooks.Service, mail *mail.Service, audience *audience.Service) *Service {
+	return &Service{Base: b, events: events, mail: mail, audience: audience, wake: base.NewSignal(), failedAt: map[string]time.Time{}}
 }
 
 // List returns a page of the team's routes in order, and whether there are more. Errors: CodeValidation for an unknown
@@ -277,7 +280,7 @@ func (s *Service) Purge(ctx context.Context) error {
 	})
 }
 
-// NoteForward stores the result of a forwarded mail for its destination: refusals in a row pause it.
+// NoteForward stores the result of a forwarded mail for its destination: refusals in a row pause it, which is announced.
 func (s *Service) NoteForward(tx *db.Tx, teamID, destinationID string, result app.LastEvent) error {
 	d, err := tx.ForwardAddress(teamID, destinationID)
 	if err != nil {
@@ -291,6 +294,13 @@ func (s *Service) NoteForward(tx *db.Tx, teamID, destinationID string, result ap
 		tx.AfterCommit(func() {
 			s.Log.Warn("forwarding to an address is paused: it refused mail", "team", teamID, "destination", destinationID, "refusals", now.Refusals)
 		})
+		err := s.events.Announce(tx, teamID, webhook.RouteDestinationPaused, func() (any, error) {
+			routes, err := tx.MailRoutes(teamID)
+			return webhook.DestinationPausedDataOf(&now, routes, result, tx.Now), err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return tx.PutForwardAddress(&now)
 }

@@ -157,7 +157,8 @@ func TestAnswerToBroadcast(t *testing.T) {
 		on := true
 		_, err := w.Services.Teams.UpdateTeamSettings(t.Context(), w.Key, teams.SettingsChange{ReplyAddresses: &on})
 		testserver.Must(t, err)
-		w.AddContact("bob@example.net", false)
+		bob := w.AddContact("bob@example.net", false)
+		eve := w.AddContact("eve@example.net", false)
 		b := w.SendNewsletter("<p>Hello</p>", nil)
 		time.Sleep(time.Minute)
 		id := w.EmailIDTo(b, "bob@example.net")
@@ -180,6 +181,21 @@ func TestAnswerToBroadcast(t *testing.T) {
 		}
 		if v, err := w.Services.Queue.Verdict(t.Context(), w.Key, id); err != nil || v.Code != verdict.Answered {
 			t.Errorf("%+v, %v", v, err)
+		}
+		for op, value := range map[string]string{app.OpWithinDays: "1", app.OpInBroadcast: b.ID, app.OpIsFalse: ""} {
+			filter := testserver.FilterOn(app.FieldReplied, op, value)
+			for _, c := range []*app.Contact{bob, eve} {
+				picks, err := db.Get(t.Context(), w.DB, func(r *db.Reader) (bool, error) {
+					stored, err := r.Contact(w.Key.TeamID, c.ID)
+					if err != nil {
+						return false, err
+					}
+					return r.Picks(filter, &stored)
+				})
+				if want := (c == bob) == (op != app.OpIsFalse); err != nil || picks != want {
+					t.Errorf("replied %s picks %s: %t, %v", op, c.Email, picks, err)
+				}
+			}
 		}
 	})
 }

@@ -122,7 +122,7 @@ func (s *Service) store(ctx context.Context, in *Delivery, m *inbound.Message, a
 		if err := tx.InsertReceived(e, digest); err != nil {
 			return err
 		}
-		return s.announce(tx, e, plan.Announce, broadcastID)
+		return s.announce(tx, e, plan.Announce, broadcastID, hash)
 	})
 	if errors.Is(err, ErrFull) {
 		return err
@@ -158,8 +158,8 @@ type replyPayload struct {
 }
 
 // announce stores the webhook events of a received email: email.received if wanted, and email.replied if a recipient of
-// one of the team's emails answered it in person.
-func (s *Service) announce(tx *db.Tx, e *app.Received, wanted bool, broadcastID string) error {
+// one of the team's emails answered it in person. from is the sender.
+func (s *Service) announce(tx *db.Tx, e *app.Received, wanted bool, broadcastID string, from app.AddressHash) error {
 	data := func() (any, error) { return webhook.ReceivedDataOf(e), nil }
 	if wanted {
 		if err := s.events.Announce(tx, e.TeamID, webhook.EmailReceived, data); err != nil {
@@ -168,6 +168,13 @@ func (s *Service) announce(tx *db.Tx, e *app.Received, wanted bool, broadcastID 
 	}
 	if !e.Proven || e.AutoSubmitted != app.AutoNone {
 		return nil
+	}
+	recipient := ""
+	if broadcastID != "" {
+		recipient = e.Answers
+	}
+	if err := tx.NoteReply(e.TeamID, from, recipient, tx.Now); err != nil {
+		return err
 	}
 	if err := s.events.Announce(tx, e.TeamID, webhook.EmailReplied, data); err != nil || e.ContactID == "" || s.OnSignal == nil {
 		return err

@@ -227,6 +227,7 @@ func TestAnswersOfRecipients(t *testing.T) {
 		{"bob@example.net", "x@two.test", "", app.ReceivedAuth{DMARC: app.AuthPass}, false, false, false}, // another team's email
 	} {
 		f.service.Check = func(context.Context, mailauth.Input) app.ReceivedAuth { return tt.auth }
+		f.SQL("UPDATE contacts SET last_replied_at = NULL")
 		before, events := len(signals), f.SQL("SELECT count(*) FROM webhook_events WHERE type = 'email.replied'")[0]
 		testserver.Must(t, f.deliver(fmt.Sprintf("From: %s\r\nSubject: Re\r\n%sIn-Reply-To: <%s>\r\nMessage-ID: <a%d@x.test>\r\n\r\nYes\r\n", tt.from, tt.header, app.EmailMessageID(id, testserver.TestDomain), i), tt.to))
 		got := f.received(btoi(tt.to == "x@two.test"))[0]
@@ -236,6 +237,9 @@ func TestAnswersOfRecipients(t *testing.T) {
 		announced := f.SQL("SELECT count(*) FROM webhook_events WHERE type = 'email.replied'")[0] != events
 		if announced != tt.replied || (len(signals) > before) != tt.replied {
 			t.Errorf("%d: announced %t, %d signals", i, announced, len(signals)-before)
+		}
+		if noted := f.SQL("SELECT count(*) FROM contacts WHERE last_replied_at IS NOT NULL")[0] == "1"; noted != tt.replied {
+			t.Errorf("%d: noted with the contact: %t", i, noted)
 		}
 	}
 	if s := signals[0]; s.Name != app.TriggerEmailReplied || !strings.Contains(string(s.Payload), id) {

@@ -121,6 +121,9 @@ func (s *contactSet) put(n *app.NewContact, hash app.AddressHash, conflict app.O
 	s.tx.NoteActivity(s.teamID, hash, app.EventType(app.Sent), n.Contact.LastSentAt)
 	s.tx.NoteActivity(s.teamID, hash, app.EventType(app.Opened), n.Contact.LastOpenedAt)
 	s.tx.NoteActivity(s.teamID, hash, app.EventType(app.Clicked), n.Contact.LastClickedAt)
+	if err := s.tx.NoteReply(s.teamID, hash, "", n.Contact.LastRepliedAt); err != nil {
+		return err
+	}
 	out.ID, out.OptedOut = old.ID, n.Contact.Unsubscribed && !old.Unsubscribed
 	switch conflict {
 	case app.ConflictSkip:

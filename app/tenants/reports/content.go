@@ -196,11 +196,17 @@ func largest(sums map[string]*app.ReportSource) []app.ReportSource {
 	return append(all[:app.MaxSourcesOfDay:app.MaxSourcesOfDay], other)
 }
 
+// kept is how long reports are kept.
+func (s *Service) kept() time.Duration {
+	keep := s.Settings.Rules().Keep
+	return keep.KeptReports()
+}
+
 // checkPeriod refuses reports that are older than what is kept, or about the future. Errors: CodeValidation.
-func checkPeriod(m *app.MailReport, now time.Time) error {
+func checkPeriod(m *app.MailReport, now time.Time, kept time.Duration) error {
 	switch {
-	case m.Begin.Before(now.Add(-app.ReportRetention)):
-		return app.Errorf(app.CodeValidation, "The report is about %s, and reports are kept for %d days only", m.Day(), int(app.ReportRetention/(24*time.Hour)))
+	case m.Begin.Before(now.Add(-kept)):
+		return app.Errorf(app.CodeValidation, "The report is about %s, and reports are kept for %d days only", m.Day(), int(kept/(24*time.Hour)))
 	case m.Begin.After(now.Add(48 * time.Hour)):
 		return app.Errorf(app.CodeValidation, "The report is about %s, which is in the future", m.Day())
 	}

@@ -178,7 +178,7 @@ func (s *Service) importReport(ctx context.Context, teamID, domainID, name strin
 			continue
 		}
 		found = true
-		if err := checkPeriod(&head, clock.Now()); err != nil {
+		if err := checkPeriod(&head, clock.Now(), s.kept()); err != nil {
 			out.Refuse(name, err)
 			return nil
 		}

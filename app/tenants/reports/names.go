@@ -7,11 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/miekg/dns"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/dnscheck"
 	"mailer/db"
 )
 
@@ -120,29 +119,11 @@ func (s *Service) reverseName(ctx context.Context, address string) (string, erro
 	if err != nil {
 		return "", nil
 	}
-	question, err := dns.ReverseAddr(address)
-	if err != nil {
-		return "", nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, nameTimeout)
 	defer cancel()
-	answer, err := s.Resolver(ctx, question, app.DNSPTR)
-	if err != nil || len(answer.Records) == 0 {
+	name, confirmed, err := dnscheck.ReverseName(ctx, s.Resolver, ip)
+	if err != nil || !confirmed {
 		return "", err
 	}
-	name := answer.Records[0].Text
-	kind := app.DNSA
-	if ip.Is6() {
-		kind = app.DNSAAAA
-	}
-	back, err := s.Resolver(ctx, name, kind)
-	if err != nil {
-		return "", err
-	}
-	for _, v := range back.Records {
-		if a, err := netip.ParseAddr(v.Text); err == nil && a == ip {
-			return app.CutText(name, app.MaxDomain), nil
-		}
-	}
-	return "", nil
+	return app.CutText(name, app.MaxDomain), nil
 }

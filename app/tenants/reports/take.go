@@ -63,7 +63,7 @@ func (s *Service) takeFor(ctx context.Context, c *content, from string, auth app
 	if !ok || c.kind != t.Kind {
 		return "the report is not about the domain of its address", nil
 	}
-	if err := checkPeriod(&head, clock.Now()); err != nil {
+	if err := checkPeriod(&head, clock.Now(), s.kept()); err != nil {
 		return reasonOf(err), nil
 	}
 	sent, err := db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) {

@@ -65,6 +65,10 @@ func sampleData(name webhook.EventName, teamID string, now time.Time) any {
 	case "topic":
 		t := app.Topic{ID: app.NewID(), TeamID: teamID, Name: "News", Description: "A test of this webhook", Default: app.OptIn, CreatedAt: now, UpdatedAt: now}
 		return webhook.TopicDataOf(name, &t)
+	case "route":
+		d := app.ForwardAddress{Address: sampleRecipient, Refusals: app.PausingRefusals}
+		routes := []app.MailRoute{{ID: app.NewID(), Actions: []app.RouteAction{{Type: app.RouteForward, To: d.Address}}}}
+		return webhook.DestinationPausedDataOf(&d, routes, app.Bounced, now)
 	case "relay":
 		return webhook.RelaySwitch{Region: app.DefaultRegion, From: app.DefaultRegion, To: app.DefaultRegion + "/reserve", Reason: "an operator switched to it", At: app.FormatTime(now)}
 	case "form":
