@@ -69,7 +69,7 @@ func TestStoredSettingTakesEffect(t *testing.T) {
 		testserver.Must(t, w.Services.RuntimeSettings.Change(t.Context(), values("keep-content", "30d", "guardrails", "enforce", "webhooks-per-team", "1")))
 		for range 2 {
 			want(t, w.Services, "keep-content", "30d database changeable", "guardrails", "enforce database changeable")
-			kept := app.Retention{Content: 30 * 24 * time.Hour, Emails: 365 * 24 * time.Hour, OptIns: 30 * 24 * time.Hour, Received: 30 * 24 * time.Hour}
+			kept := app.Retention{Content: 30 * 24 * time.Hour, Emails: 365 * 24 * time.Hour, OptIns: 30 * 24 * time.Hour, Received: 30 * 24 * time.Hour, Reports: 400 * 24 * time.Hour}
 			if r := w.Services.Settings.Rules(); !r.Enforce || r.Keep != kept {
 				t.Errorf("in force are %+v", r)
 			}
