@@ -213,10 +213,18 @@ func (s *screen) settle() {
 	}
 }
 
-// text is what the page says.
+// text is what the page says; empty while the next page is being loaded.
 func (s *screen) text() string {
 	s.t.Helper()
-	return evaluate[string](s, `document.body?.innerText ?? ""`)
+	const script = `document.body?.innerText ?? ""`
+	text, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](script))
+	if err != nil && strings.Contains(err.Error(), "navigated") {
+		return ""
+	}
+	if err != nil {
+		s.t.Fatalf("%v in %s", err, script)
+	}
+	return text
 }
 
 // sees waits until the page shows the texts.
