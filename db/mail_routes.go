@@ -147,7 +147,7 @@ func (r *Reader) NextTeamWithRouteWork(after string) (teamID string, err error) 
 	return teamID, err
 }
 
-// DueRouteWork returns work of a team after another work of it, oldest first, at most limit. A team that is suspended or
+// DueRouteWork returns work of a team that follows another, oldest first, at most limit. A team that is suspended or
 // being deleted has none.
 func (r *Reader) DueRouteWork(teamID string, after *RouteWork, limit int) ([]RouteWork, error) {
 	return list(r, scanRouteWork, `SELECT w.team_id, w.effect, w.work, w.created_at FROM route_effects AS w

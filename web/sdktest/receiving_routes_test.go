@@ -118,7 +118,7 @@ func (f *routesFixture) agree(t *testing.T, address string) {
 }
 
 // TestRoutesOfReceivedMail: mail is forwarded after its destination agreed and until it is stopped, answered once, and
-// dropped; forgeries are neither forwarded nor answered. Another team sees nothing of it.
+// dropped; forgeries are neither forwarded nor answered. Another team sees none of this mail.
 func TestRoutesOfReceivedMail(t *testing.T) {
 	part(t, "clients", shortForm)
 	t.Parallel()

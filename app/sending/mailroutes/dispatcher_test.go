@@ -47,7 +47,7 @@ func TestTeamsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestWorkThatFailsIsTriedAgainLater: not at once, and other work is done.
+// TestWorkThatFailsIsTriedAgainLater: after a minute, while other work is done.
 func TestWorkThatFailsIsTriedAgainLater(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		f := newFixture(t)
