@@ -58,7 +58,7 @@ const hostileMail = `<!doctype html><meta http-equiv=refresh content="0;url=http
 func TestHostileMailPreviewIsSandboxed(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
-	large := hostileMail + strings.Repeat("<p>five megabytes of it</p>", 5<<20/27)
+	large := hostileMail + strings.Repeat("<p>a megabyte of it</p>", 1<<20/23)
 	for _, body := range []string{hostileMail, large} {
 		id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","html":`+quoted(body)+`}`)
 		got, w := r.framed(r.full, "/emails/"+id+"/preview", "")

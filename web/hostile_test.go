@@ -90,7 +90,7 @@ func TestHostileValues(t *testing.T) {
 	d := r.domain(r.team.ID, "example.com", true)
 	type email struct{ place, body string }
 	sent := map[string]email{} // by id
-	values := generated(140)
+	values := generated(hostileValues)
 	for _, position := range slices.Sorted(maps.Keys(positions)) {
 		accepted := 0
 		for _, value := range values {

@@ -86,7 +86,7 @@ func schemaText(t testing.TB) string {
 // newTestAPIOn is newTestAPI on a database of that name, which is empty.
 func newTestAPIOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *testAPI {
 	t.Helper()
-	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true, Lazy: true, Reserve: 4096})
+	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true, Lazy: true, Readers: 2, Reserve: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}
