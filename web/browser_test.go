@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 	"mailer/db"
 )
 
@@ -285,6 +286,7 @@ func (b *browser) walkAll(at pageLinks, dir string) {
 }
 
 func TestBrowserPreferencesWithoutScripts(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	p := newPages(t)
 	b, dir := newBrowser(t, p.handler), shots()

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 	"mailer/app/testing/testserver"
 )
 
@@ -287,6 +288,7 @@ func (m *isolation) ask(key, method string, r request) (seen string, w *httptest
 // takes an id, every kind of key. Requests and the source of ids are derived from openapi.json, so
 // that new routes are covered.
 func TestForeignIDsAnswerLikeMissing(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	t.Run("strict", func(t *testing.T) { newIsolation(t, app.CompatStrict).checkEverySite() })
 	t.Run("resend", func(t *testing.T) {
@@ -413,6 +415,7 @@ func (m *isolation) allPaths(of twinTeam, path string) (out []map[string]string)
 // TestListsHoldOwnRowsOnly reads all that each kind of key can read.
 func TestListsHoldOwnRowsOnly(t *testing.T) {
 	testserver.BothEngines(t)
+	apptest.Serial(t)
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
 	foreign := map[string]bool{}
