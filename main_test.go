@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -144,21 +145,30 @@ func shortName(path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(path, "mailer"), "/")
 }
 
-func TestImportsGoDown(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...").Output()
+// allPackages returns the packages of the program.
+var allPackages = sync.OnceValues(func() (packages []pkg, err error) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
-	used := map[string]bool{}
-	var packages []pkg
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		if err := dec.Decode(&p); err == io.EOF {
-			break
+			return packages, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		packages = append(packages, p)
+	}
+})
+
+func TestImportsGoDown(t *testing.T) {
+	packages, err := allPackages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, p := range packages {
 		dir, _ := directoryOf(shortName(p.ImportPath))
 		used[dir] = true
 	}
@@ -1072,12 +1082,12 @@ func drawnPackages(development string) (out []string) {
 
 func TestManualListsPackages(t *testing.T) {
 	names := drawnPackages(readManual(t, "development.md"))
-	out, err := exec.CommandContext(t.Context(), "go", "list", "./...").Output()
+	packages, err := allPackages()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		t.Fatal(err)
 	}
-	for _, path := range strings.Fields(string(out)) {
-		if name := shortName(path); name != "" && !slices.Contains(names, filepath.Base(name)) && !isForTests(name) {
+	for _, p := range packages {
+		if name := shortName(p.ImportPath); name != "" && !slices.Contains(names, filepath.Base(name)) && !isForTests(name) {
 			t.Errorf("the code layout in the manual lacks %s", name)
 		}
 	}
