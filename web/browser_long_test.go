@@ -17,7 +17,7 @@ import (
 // looks are enough, since one sheet of styles is of all.
 func TestLongManualInABrowser(t *testing.T) {
 	bench := newFixture(t)
-	b, dir := newBrowser(t, bench.handler), shots(t)
+	b, dir := newBrowser(t, bench.handler), shots()
 	for i, p := range append([]manualPage{{Title: "Manual"}}, manualIndex(t, bench)...) {
 		b.readsManual(p, i <= 3)
 		if os.Getenv(shotsEnv) != "" {
@@ -28,7 +28,7 @@ func TestLongManualInABrowser(t *testing.T) {
 
 func TestLongBrowserLanguages(t *testing.T) {
 	p := newPages(t)
-	b, dir := newBrowser(t, p.handler), shots(t)
+	b, dir := newBrowser(t, p.handler), shots()
 	for _, lang := range []string{"en", "de", "fr", "es", "pt", "it", "nl", "pl", "ja", "zh"} {
 		b.speak(lang)
 		for _, path := range []string{p.topic.unsubscribe, p.all.unsubscribe, p.all.preferences} {

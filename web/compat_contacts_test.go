@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 )
 
 func TestOnConflict(t *testing.T) {
@@ -109,6 +110,7 @@ func TestContactChangesAddress(t *testing.T) {
 // Each route with path parameters accepts a body that repeats them, under any name, and no other
 // value.
 func TestRedundantIDsOnEveryRoute(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	b := newContactAPI(t)
 	tried := 0

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 )
 
 func (b *contactAPI) batch(query, body string, headers ...string) *httptest.ResponseRecorder {
@@ -85,6 +86,7 @@ func TestContactBatchStrict(t *testing.T) {
 }
 
 func TestContactBatchLimits(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	b := newContactAPI(t)
 	list := func(n int, format string) string {

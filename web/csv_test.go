@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 )
 
 // readCSV asks for a list as CSV and returns its records, the names first.
@@ -29,6 +30,7 @@ func (r *testAPI) readCSV(key, target string) [][]string {
 // TestEveryListAsCSV: columns are the documented members of the rows, rows are those of the pages,
 // and none belongs to another team.
 func TestEveryListAsCSV(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
 	var doc map[string]any

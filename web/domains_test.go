@@ -13,6 +13,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/testing/apptest"
 )
 
 // domainAnswer is any answer about domains.
@@ -245,6 +246,7 @@ func TestDomainFieldErrors(t *testing.T) {
 // TestDocumentListsRegions: the document lists the server's regions, also after the operator added
 // one.
 func TestDocumentListsRegions(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	d := newDomains(t)
 	handler := New(d.cfg)

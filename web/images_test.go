@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 	"mailer/app/testing/testserver"
 	"mailer/web/rest"
 )
@@ -177,6 +178,7 @@ func TestImagesAtHosts(t *testing.T) {
 }
 
 func TestImageUploadErrors(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	cfg := captured()
 	cfg.MaxImages = 8 << 10

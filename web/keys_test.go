@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 )
 
 // role makes a full-access key of a role.
@@ -222,6 +223,7 @@ func TestKeysOfHigherRoles(t *testing.T) {
 // TestRolesOnEveryRoute asks each route that is served: members read domains,
 // webhooks and keys, and change all else.
 func TestRolesOnEveryRoute(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	r := newTestAPI(t, captured())
 	admin, member := r.role(r.team.ID, app.RoleAdmin), r.role(r.team.ID, app.RoleMember)
@@ -289,6 +291,7 @@ func TestRevokedKeyOnOpenConnection(t *testing.T) {
 var tokens = regexp.MustCompile(`mlr_[A-Za-z0-9]{8,}_`)
 
 func TestKeysOnEveryRoute(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	r := newTestAPI(t, captured())
 	id := r.send(r.full, validSend)

@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/kit/mailbox"
 	"mailer/app/tenants/teams"
+	"mailer/app/testing/apptest"
 	"mailer/db"
 	"mailer/db/pgtest"
 )
@@ -54,6 +55,7 @@ func longDomain(bytes int) string {
 // TestLongestValuesAreStored: each indexed text may have its maximum length, on both engines: an index
 // of PostgreSQL has a smaller limit than SQLite's. Longer texts are refused with the field's name.
 func TestLongestValuesAreStored(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	t.Run("a file", func(t *testing.T) { storesLongest(t, newTestAPI(t, captured())) })
 	t.Run("PostgreSQL", func(t *testing.T) {

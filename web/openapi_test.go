@@ -9,11 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mailer/app/testing/apptest"
 )
 
 var update = flag.Bool("update", false, "write testdata/openapi.json anew")
 
 func TestOpenAPIGolden(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	b := newFixture(t)
 	w := b.do("GET", "/openapi.json", "")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"mailer/app/testing/apptest"
 	"mailer/web/rest"
 )
 
@@ -67,6 +68,7 @@ func FuzzRequests(f *testing.F) {
 
 // FuzzAddresses asks for any path with any query.
 func FuzzAddresses(f *testing.F) {
+	apptest.Serial(f)
 	r := newTestAPI(f, captured(), quietly)
 	doc := readDocument(f, document())
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 	"mailer/db"
 )
 
@@ -191,6 +192,7 @@ func (r *testAPI) allows(op *apiOperation, as *caller) (in bool, words string) {
 // TestRouteAccess calls every operation of openapi.json as each caller: keys and people of each
 // role, an operator, a removed person, and a cross-site page.
 func TestRouteAccess(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	r := newTestAPI(t, captured())
 	callers := r.callers()

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,19 +75,22 @@ func newTestAPI(t testing.TB, cfg server.Config, change ...func(*Config, *rest.L
 	return newTestAPIOn(t, testserver.NewDatabase(t, schemaText(t)), cfg, change...)
 }
 
+// schemaFile is schema.sql.
+var schemaFile = sync.OnceValues(func() ([]byte, error) { return os.ReadFile(filepath.Join("..", "schema.sql")) })
+
 func schemaText(t testing.TB) string {
 	t.Helper()
-	schema, err := os.ReadFile(filepath.Join("..", "schema.sql"))
+	text, err := schemaFile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(schema)
+	return string(text)
 }
 
 // newTestAPIOn is newTestAPI on a database of that name, which is empty.
 func newTestAPIOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *testAPI {
 	t.Helper()
-	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true, Lazy: true, Reserve: 4096})
+	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true, Lazy: true, Readers: 2, Reserve: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 	"mailer/app/testing/testserver"
 )
 
@@ -450,6 +451,7 @@ func TestListTemplates(t *testing.T) {
 }
 
 func TestRenderedSizeLimit(t *testing.T) {
+	apptest.Serial(t)
 	t.Parallel()
 	a := newAudienceAPI(t)
 	id := a.published(`{"name":"bomb","subject":"x","from":"a@example.com","html":"` + strings.Repeat("{{{X}}}", 10_000) + `","text":"x","variables":[{"key":"X","type":"string"}]}`)

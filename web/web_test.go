@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -128,13 +129,34 @@ func (b *fixture) checkAnswer(method string, w *httptest.ResponseRecorder) {
 	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
 		b.t.Fatalf("answer is no JSON: %v: %s", err, w.Body)
 	}
-	for _, misfit := range misfits(b.handler.OpenAPI().Components.Schemas, media.Schema, v, "the answer") {
+	for _, misfit := range misfits(b.document().Components.Schemas, media.Schema, v, "the answer") {
 		b.t.Errorf("%s %s: the answer does not fit its schema: %s", method, pattern, misfit)
 	}
 }
 
+// documents holds one document for each list of regions, the only thing in which documents of servers
+// differ. Describing all operations again in each test takes longer than most tests.
+var documents struct {
+	sync.Mutex
+	of map[string]*openapi.Document
+}
+
+// document describes the operations of the handler.
+func (b *fixture) document() *openapi.Document {
+	regions := fmt.Sprint(b.cfg.Server.Domains.Regions())
+	documents.Lock()
+	defer documents.Unlock()
+	if documents.of == nil {
+		documents.of = map[string]*openapi.Document{}
+	}
+	if documents.of[regions] == nil {
+		documents.of[regions] = b.handler.OpenAPI()
+	}
+	return documents.of[regions]
+}
+
 func (b *fixture) response(method, pattern string, status int) *openapi.Response {
-	paths := b.handler.OpenAPI().Paths
+	paths := b.document().Paths
 	item := paths[pattern]
 	if item == nil { // 404 and 405 of the router
 		return paths["/emails"]["post"].Responses["500"]

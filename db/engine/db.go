@@ -73,6 +73,9 @@ type Options struct {
 	Clock bool
 	// Lazy connects readers when they are first needed, instead of in Open.
 	Lazy bool
+	// Readers is the number of read connections to a SQLite file, at most six, as many as for 0. Each
+	// reads the schema and prepares its own statements.
+	Readers int
 	Log  *slog.Logger
 	// Metrics receives the duration of each commit; nil: none.
 	Metrics *metrics.Metrics

@@ -65,7 +65,8 @@ func TestModuleGraph(t *testing.T) {
 func TestModulesAreBundledOnce(t *testing.T) {
 	in := map[string][]string{}
 	marker := regexp.MustCompile(`(?m)^// module:(\S+)$`)
-	for bundle, content := range bundled(t, true) {
+	spaced, _ := bundled(t)
+	for bundle, content := range spaced {
 		for _, m := range marker.FindAllSubmatch(content, -1) {
 			if bundle != frameEntry { // a separate document
 				in[string(m[1])] = append(in[string(m[1])], bundle)

@@ -2,10 +2,12 @@ package dashboard
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mailer/app"
@@ -95,20 +97,30 @@ func hasText(dict map[string]any, key string) bool {
 	return false
 }
 
+// schemas are those of openapi.json, which is large.
+var schemas = sync.OnceValues(func() (map[string]apiSchema, error) {
+	var document struct {
+		Components struct{ Schemas map[string]apiSchema }
+	}
+	raw, err := os.ReadFile("../testdata/openapi.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &document)
+	}
+	return document.Components.Schemas, err
+})
+
+type apiSchema struct {
+	Properties map[string]struct{ Enum []any }
+}
+
 // listed are the values of a property in openapi.json.
 func listed(t *testing.T, schema, property string) (values []string) {
 	t.Helper()
-	var document struct {
-		Components struct {
-			Schemas map[string]struct {
-				Properties map[string]struct{ Enum []any }
-			}
-		}
-	}
-	if err := json.Unmarshal(read(t, "../testdata/openapi.json"), &document); err != nil {
+	all, err := schemas()
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range document.Components.Schemas[schema].Properties[property].Enum {
+	for _, v := range all[schema].Properties[property].Enum {
 		if s, ok := v.(string); ok {
 			values = append(values, s)
 		}

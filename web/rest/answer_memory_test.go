@@ -272,7 +272,7 @@ func TestLongTextsEncodeAsStrings(t *testing.T) {
 	for name, unit := range map[string]string{
 		"ascii": "plain ", "quotes": `"\"<&>'`, "control": "\x00\n\r\t\u2028", "two": "é", "three": "€1", "four": "a😀", "invalid": "\xff\xf0\x9f\x98", "cut": "\xe2\x82",
 	} {
-		long := strings.Repeat(unit, 200_000/len(unit)+1)
+		long := strings.Repeat(unit, longTextMin/len(unit)+1)
 		v := record{head: head{"x"}, HTML: &long, Text: "x" + long, After: 7, Parts: map[string]part{"b": {Text: "b" + long}, "a": {HTML: &long, Text: "a" + long}, "c": {}}}
 		var got, want bytes.Buffer
 		if err := errors.Join(Marshal(&got, v), newJSONEncoder(&want).Encode(v)); err != nil {

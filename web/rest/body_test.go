@@ -188,14 +188,14 @@ func TestUnsentBodyReservesNothing(t *testing.T) {
 // TestLargeBodiesOfTeamAreSerial: bodies that grow at the same time would all get stuck. Another
 // team's body does not wait.
 func TestLargeBodiesOfTeamAreSerial(t *testing.T) {
-	const mib, n, size = 1 << 20, 8, 40 << 20
+	const n, size = 8, 4 << 20
 	synctest.Test(t, func(t *testing.T) {
-		b := newFixture(t)
+		b := newFixture(t, func(c *Config) { c.Limits.Body, c.Limits.LargeBudget = c.Limits.Body/10, c.Limits.LargeBudget/10 }) // for less to copy
 		failed := make(chan error, n+1)
 		send := func(team string) {
-			l := &fakeBody{part: 8 * mib, left: size, pause: 100 * time.Millisecond}
+			l := &fakeBody{part: size / 5, left: size, pause: 100 * time.Millisecond}
 			x, r := b.bodyOf(l, team, size)
-			failed <- b.handler.readBody(x, r, &Route{}, 40*mib)
+			failed <- b.handler.readBody(x, r, &Route{}, size)
 			b.handler.bodyBudget.release(&x.bodyMemory)
 		}
 		start := time.Now()

@@ -74,7 +74,7 @@ func tableOf(op *openapi.Operation, input, output reflect.Type) *table {
 	t := &table{columns: columnsOf(row), file: fileName(op.Path), id: fieldOf(row, "json", "id"),
 		data: fieldOf(body, "json", "data"), more: fieldOf(body, "json", "has_more"), cursor: fieldOf(body, "json", "searched_to"),
 		limit: fieldOf(input, "query", "limit"), after: fieldOf(input, "query", "after"), before: fieldOf(input, "query", "before")}
-	for _, f := range reflect.VisibleFields(input) {
+	for _, f := range visibleFields(input) {
 		if value := f.Tag.Get("csv"); value != "" {
 			t.defaults = append(t.defaults, exportDefault{f.Index, value})
 		}
@@ -103,7 +103,7 @@ func listOf(method string, output reflect.Type) (body, row reflect.Type) {
 
 // fieldOf returns the index of the field with a name in a tag; nil if there is none.
 func fieldOf(t reflect.Type, tag, name string) []int {
-	for _, f := range reflect.VisibleFields(t) {
+	for _, f := range visibleFields(t) {
 		if got, _, _ := strings.Cut(f.Tag.Get(tag), ","); got == name && f.IsExported() {
 			return f.Index
 		}

@@ -23,7 +23,7 @@ var pageKeys = []string{"limit", "after", "before"}
 
 // newQueryRule reads the rule from a route's input and output types.
 func newQueryRule(method string, input, output reflect.Type) (q queryRule) {
-	for _, f := range reflect.VisibleFields(input) {
+	for _, f := range visibleFields(input) {
 		if name := f.Tag.Get("query"); name != "" {
 			q.known = append(q.known, name)
 		}
@@ -37,7 +37,7 @@ func newQueryRule(method string, input, output reflect.Type) (q queryRule) {
 
 // memberNames returns the JSON names of a struct's fields.
 func memberNames(t reflect.Type) (names []string) {
-	for _, f := range reflect.VisibleFields(t) {
+	for _, f := range visibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.IsExported() && !f.Anonymous && name != "" && name != "-" {
 			names = append(names, name)

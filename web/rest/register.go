@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"mailer/app"
 	"mailer/web/rest/openapi"
@@ -178,12 +179,26 @@ func prepare(rt *Route, op *openapi.Operation, input, output reflect.Type) {
 	}
 }
 
+// knownFields holds the results of visibleFields by type.
+var knownFields sync.Map
+
+// visibleFields is reflect.VisibleFields, found once for each type: a route asks ten times, and many
+// routes have types in common. Callers must not change the result.
+func visibleFields(t reflect.Type) []reflect.StructField {
+	if fields, ok := knownFields.Load(t); ok {
+		return fields.([]reflect.StructField)
+	}
+	fields := reflect.VisibleFields(t)
+	knownFields.Store(t, fields)
+	return fields
+}
+
 // checkInputType panics for an input with a body, which nothing would read, and for an input with
 // two embedded Checkers, or two embedded ResourcePaths, and no method of its own: Go promotes
 // neither.
 func checkInputType(path string, input reflect.Type) {
 	checks := []reflect.Type{reflect.TypeFor[Checker](), reflect.TypeFor[ResourcePath]()}
-	for _, f := range reflect.VisibleFields(input) {
+	for _, f := range visibleFields(input) {
 		if f.Name == "Body" || f.Name == "RawBody" {
 			panic(fmt.Sprintf("%s: the input has a %s; bodies are a parameter of RegisterBody", path, f.Name))
 		}

@@ -48,7 +48,7 @@ var (
 // outputPlanOf makes the plan of an output type. It panics for a field that would not be written.
 func outputPlanOf(output reflect.Type) *outputPlan {
 	p := &outputPlan{of: output}
-	for _, f := range reflect.VisibleFields(output) {
+	for _, f := range visibleFields(output) {
 		name := f.Tag.Get("header")
 		switch {
 		case f.Name == "Status" && f.Type.Kind() == reflect.Int:
