@@ -20,7 +20,7 @@ import (
 // newDatabase creates a database, with a team that has a key.
 func newDatabase(t *testing.T) Options {
 	t.Helper()
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: SmallSchema(t), Create: true, Lock: true}
 	d, err := Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func TestMigrationRefusesDatabaseInUse(t *testing.T) {
 }
 
 func TestOtherProgramsDatabaseIsRefused(t *testing.T) {
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: SmallSchema(t), Create: true}
 	pool, err := sql.Open("sqlite", dsn(opts.Path, ""))
 	if err != nil {
 		t.Fatal(err)
