@@ -34,7 +34,7 @@ func newTestCluster(t *testing.T) *testCluster {
 }
 
 func (g *testCluster) options() Options {
-	return Options{Path: g.dsn, Schema: SmallSchema(g.t), Create: true, Lock: true, JoinCluster: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return Options{Path: g.dsn, Schema: SmallSchema(g.t), Lazy: true, Create: true, Lock: true, JoinCluster: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 func (g *testCluster) open() *DB {

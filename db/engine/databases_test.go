@@ -70,7 +70,7 @@ func newRemote(t testing.TB) string {
 // makeDatabase creates a database with its tables, and closes it.
 func makeDatabase(t testing.TB, name, schema string) error {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: name, Schema: schema, Create: true})
+	d, err := Open(t.Context(), Options{Path: name, Schema: schema, Lazy: true, Create: true})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 // all pages.
 func TestSpaceAgreesWithDBStat(t *testing.T) {
 	t.Parallel()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: SmallSchema(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: SmallSchema(t), Lazy: true, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func killedMigration(t *testing.T, path string) {
 	for name, text := range killedSteps {
 		steps[name] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(text, ";", "; SELECT kill_here();"))}
 	}
-	opts := withSteps(Options{Path: path, Schema: SmallSchema(t)}, killedSteps["002_rebuild.sql"], killedSteps["003_fill.sql"])
+	opts := withSteps(Options{Path: path, Schema: SmallSchema(t), Lazy: true}, killedSteps["002_rebuild.sql"], killedSteps["003_fill.sql"])
 	if _, err := migrate(context.Background(), opts, Migrating{Step: func(string) { place() }}, fs.FS(steps)); err != nil {
 		t.Fatal(err)
 	}

@@ -243,7 +243,7 @@ func openAsServer(t *testing.T, name string) error {
 
 func openAsServerOf(t *testing.T, name, schema string) error {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: name, Schema: schema, Lock: true})
+	d, err := Open(t.Context(), Options{Path: name, Schema: schema, Lazy: true, Lock: true})
 	if err != nil {
 		return err
 	}
@@ -357,7 +357,7 @@ func TestMoveRefusals(t *testing.T) {
 	foreign := pgtest.Database(t, server, pgtest.Template(t, server, `CREATE TABLE words (word text)`))
 	wantRefusal(t, file, foreign, ErrConflict, "another program")
 
-	d, err := Open(t.Context(), Options{Path: file, Schema: SmallSchema(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: file, Schema: SmallSchema(t), Lazy: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestMoveRefusals(t *testing.T) {
 		t.Errorf("a move that was refused marked its source: %v", err)
 	}
 
-	d, err = Open(t.Context(), Options{Path: empty, Schema: SmallSchema(t), Lock: true, Heartbeat: slowHeartbeat})
+	d, err = Open(t.Context(), Options{Path: empty, Schema: SmallSchema(t), Lazy: true, Lock: true, Heartbeat: slowHeartbeat})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,10 +388,10 @@ func TestMoveRefusals(t *testing.T) {
 func TestMoveToMigratedEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	file, remote := fillFile(t), pgtest.Database(t, pgtest.Server(t), "")
-	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: SmallSchema(t), Create: true}, Migrating{}); err != nil {
+	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: SmallSchema(t), Lazy: true, Create: true}, Migrating{}); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), Options{Path: remote, Schema: SmallSchema(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: remote, Schema: SmallSchema(t), Lazy: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,7 +452,7 @@ func TestUnmove(t *testing.T) {
 func TestMoveBlocksWrites(t *testing.T) {
 	t.Parallel()
 	remote := newMoved(t)
-	second, err := Open(t.Context(), Options{Path: remote, Schema: SmallSchema(t)})
+	second, err := Open(t.Context(), Options{Path: remote, Schema: SmallSchema(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +495,7 @@ func TestStandbyRefusesMovedDatabase(t *testing.T) {
 		}
 		waits := make(chan struct{})
 		go func() {
-			d, err := Open(t.Context(), Options{Path: remote, Schema: SmallSchema(t), Lock: true, Standby: true, Waiting: func() error {
+			d, err := Open(t.Context(), Options{Path: remote, Schema: SmallSchema(t), Lazy: true, Lock: true, Standby: true, Waiting: func() error {
 				close(waits)
 				return nil
 			}, Log: slog.New(slog.DiscardHandler)})

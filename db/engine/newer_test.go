@@ -49,7 +49,7 @@ func onBoth(t *testing.T, run func(t *testing.T, opts Options)) {
 	for name, create := range map[string]func(testing.TB) string{"file": NewFile, "PostgreSQL": newRemote} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, Options{Path: create(t), Schema: SmallSchema(t)})
+			run(t, Options{Path: create(t), Schema: SmallSchema(t), Lazy: true})
 		})
 	}
 }
@@ -124,7 +124,7 @@ func TestDowngradeIsRefused(t *testing.T) {
 // TestCompatibleDatabaseMustHaveThisSchema: what this program needs may not be missing in a newer
 // database.
 func TestCompatibleDatabaseMustHaveThisSchema(t *testing.T) {
-	opts := Options{Path: NewFile(t), Schema: SmallSchema(t)}
+	opts := Options{Path: NewFile(t), Schema: SmallSchema(t), Lazy: true}
 	migrateToNext(t, opts, addsOnly)
 	onFile(t, opts.Path, `DROP INDEX units_due`)
 	d, err := Open(t.Context(), opts)

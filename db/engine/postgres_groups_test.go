@@ -14,7 +14,7 @@ import (
 func TestGroupCostDuringLongTransaction(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestPostgresRefusingWrites(t *testing.T) {
 
 func takesNoWrites(t *testing.T, code string, want error) {
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true, Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func takesNoWrites(t *testing.T, code string, want error) {
 func TestClientWaitingForCriticalWriteIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true, Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestConnectionSettingsAreRefused(t *testing.T) {
 	schema := SmallSchema(t)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"host=db user=mailer password=sesame dbname=mailer", "dbname=mailer", " user = mailer password=sesame", "service=mailer"} {
-		d, err := Open(t.Context(), Options{Path: name, Schema: schema, Create: true})
+		d, err := Open(t.Context(), Options{Path: name, Schema: schema, Lazy: true, Create: true})
 		if err == nil {
 			d.Close()
 		}
@@ -47,7 +47,7 @@ func TestConnectionSettingsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	d, err := Open(t.Context(), Options{Path: "team=a.db", Schema: schema, Create: true})
+	d, err := Open(t.Context(), Options{Path: "team=a.db", Schema: schema, Lazy: true, Create: true})
 	if err != nil {
 		t.Fatalf("another name with a sign of equality: %v", err)
 	}
@@ -60,7 +60,7 @@ func TestConnectionSettingsAreRefused(t *testing.T) {
 // TestMalformedURLsHidePassword opens mistyped URLs.
 func TestMalformedURLsHidePassword(t *testing.T) {
 	for _, name := range []string{"postgre://u:sesame@h/d", "postgres:/u:sesame@h/d", "mysql://u:sesame@h/d", "postgres://u:sesame@h", "postgres://u:sesame@h/d?sslmode=xx", "postgres://u:ses/ame@pw@h/d"} {
-		d, err := Open(t.Context(), Options{Path: name, Schema: SmallSchema(t), Create: true})
+		d, err := Open(t.Context(), Options{Path: name, Schema: SmallSchema(t), Lazy: true, Create: true})
 		if err == nil {
 			d.Close()
 		}

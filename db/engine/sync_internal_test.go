@@ -15,7 +15,7 @@ type syncs struct {
 
 func storeWithSyncs(t *testing.T) (*DB, syncs) {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: SmallSchema(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: SmallSchema(t), Lazy: true, Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	other, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: engine.SmallSchema(t)})
+	other, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: engine.SmallSchema(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
