@@ -73,7 +73,7 @@ func TestBroadcastInBrowser(t *testing.T) {
 		w.WriteDB(func(tx *db.Tx) error {
 			return tx.SetRetention(app.TeamRetention{TeamID: w.Key.TeamID, Broadcasts: &kept})
 		})
-		testserver.SleepAndSettle(24 * time.Hour)
+		testserver.SleepAndSettle(time.Hour)
 		gone("deleted by retention", token)
 	})
 }
