@@ -49,7 +49,7 @@ func writtenTables(t *testing.T, d *DB, text string) map[string]bool {
 
 func suppressionVersionStore(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Lazy: true, Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestSuppressionVersionChanges(t *testing.T) {
 	if within == before {
 		t.Error("an opt-out does not change the version")
 	}
-	other, err := Open(t.Context(), Options{Path: d.Path(), Schema: schemaText(t)})
+	other, err := Open(t.Context(), Options{Path: d.Path(), Schema: schemaText(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

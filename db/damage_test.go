@@ -23,7 +23,7 @@ import (
 func stored(t *testing.T, emails ...*app.Email) string {
 	t.Helper()
 	path := NewFile(t)
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Lazy: true, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func pageOf(t *testing.T, path, table string) int64 {
 func withLog(t *testing.T, path string) (*DB, *dbtest.Log) {
 	t.Helper()
 	var log dbtest.Log
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Lazy: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

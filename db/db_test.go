@@ -189,10 +189,10 @@ func TestSecondServerIsRefused(t *testing.T) {
 	if !engine.InUse(path) {
 		t.Fatal("not in use while it is open")
 	}
-	if _, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Lock: true}); !errors.Is(err, db.ErrInUse) {
+	if _, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Lazy: true, Lock: true}); !errors.Is(err, db.ErrInUse) {
 		t.Fatalf("second server: %v", err)
 	}
-	second, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t)})
+	second, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Lazy: true})
 	if err != nil {
 		t.Fatalf("a command beside the server: %v", err)
 	}
@@ -203,7 +203,7 @@ func TestSecondServerIsRefused(t *testing.T) {
 
 func TestMissingDatabaseIsNotCreated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
-	if _, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t)}); !errors.Is(err, db.ErrNotFound) {
+	if _, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Lazy: true}); !errors.Is(err, db.ErrNotFound) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -237,7 +237,7 @@ func TestDatabaseFilesArePrivate(t *testing.T) {
 
 func TestCloseCompletesQueuedWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
-	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Create: true})
+	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Lazy: true, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 func openFile(t testing.TB) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Lazy: true, Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}

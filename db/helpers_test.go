@@ -26,7 +26,7 @@ func newRemote(t testing.TB) string {
 // makeDatabase creates a database with its tables.
 func makeDatabase(t testing.TB, name string) error {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: name, Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: name, Schema: schemaText(t), Lazy: true, Create: true})
 	if err != nil {
 		return err
 	}

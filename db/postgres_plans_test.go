@@ -134,7 +134,7 @@ func TestPostgreSQLWritesUseIndexesOnEmptyQueue(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
 	onServer(t, dsn, `VACUUM ANALYZE units`)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

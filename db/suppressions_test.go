@@ -15,7 +15,7 @@ import (
 // on. Every third one is a bounce.
 func suppressionStore(t testing.TB, n int) (*DB, app.Team) {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Lazy: true, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

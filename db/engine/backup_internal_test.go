@@ -4,14 +4,12 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
-
-	"mailer/db/dbtest"
 )
 
 // openNew opens a new database in a directory of the test.
 func openNew(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: SmallSchema(t), Lazy: true, Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"mailer/db/dbtest"
 )
 
 // testCluster is a set of servers that share a database.
@@ -36,7 +34,7 @@ func newTestCluster(t *testing.T) *testCluster {
 }
 
 func (g *testCluster) options() Options {
-	return Options{Path: g.dsn, Schema: dbtest.Schema(g.t), Create: true, Lock: true, JoinCluster: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return Options{Path: g.dsn, Schema: SmallSchema(g.t), Lazy: true, Create: true, Lock: true, JoinCluster: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 func (g *testCluster) open() *DB {

@@ -84,7 +84,7 @@ func checkAnswered(t *testing.T, path string, answered []string) {
 	if got := ask(t, path, "PRAGMA integrity_check"); got != "ok" {
 		t.Fatalf("integrity: %s", got)
 	}
-	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t)})
+	d, err := Open(t.Context(), Options{Path: path, Schema: SmallSchema(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func crashChild(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: SmallSchema(t), Lazy: true, Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 func stored(t *testing.T, letters ...byte) string {
 	t.Helper()
 	path := NewFile(t)
-	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: SmallSchema(t), Lazy: true, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func stored(t *testing.T, letters ...byte) string {
 func withLog(t *testing.T, path string) (*DB, *dbtest.Log) {
 	t.Helper()
 	var log dbtest.Log
-	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	d, err := Open(t.Context(), Options{Path: path, Schema: SmallSchema(t), Lazy: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,10 +44,10 @@ func TestPostgresMigrationSteps(t *testing.T) {
 		index = `CREATE INDEX emails_extra ON emails (team_id, last_event)`
 		more  = `CHECK (quota_event IN (0, 1, 2, 3))`
 	)
-	schema := strings.Replace(dbtest.Schema(t), `quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2))`, `quota_event INTEGER NOT NULL DEFAULT 0 `+more, 1) + table + ";\n" + index + ";\n"
+	schema := strings.Replace(SmallSchema(t), `quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2))`, `quota_event INTEGER NOT NULL DEFAULT 0 `+more, 1) + table + ";\n" + index + ";\n"
 	steps := map[string]string{"002_extra.sql": table + "; " + index + ";", "003_quota.sql": "SELECT 'of a file alone, which has its table made anew'",
 		"003_quota.postgres.sql": `ALTER TABLE team_days DROP CONSTRAINT team_days_quota_event_check, ADD ` + more}
-	opts := Options{Path: remoteAtVersion1(t), Schema: schema}
+	opts := Options{Path: remoteAtVersion1(t), Schema: schema, Lazy: true}
 	m, err := migrate(t.Context(), opts, Migrating{DryRun: true}, stepFiles(steps))
 	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 {
 		t.Fatalf("a dry run: %+v, %v", m, err)
@@ -73,8 +73,8 @@ func TestPostgresMigrationSteps(t *testing.T) {
 // leave no change, also in a dry run.
 func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 	t.Parallel()
-	schema := dbtest.Schema(t) + "CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT;\n"
-	opts := Options{Path: remoteAtVersion1(t), Schema: schema}
+	schema := SmallSchema(t) + "CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT;\n"
+	opts := Options{Path: remoteAtVersion1(t), Schema: schema, Lazy: true}
 	for name, tc := range map[string]struct{ step, want string }{
 		"it forgets a NOT NULL":  {`CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER) STRICT;`, "it has extra.at bigint"},
 		"it makes one more":      {`CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT; CREATE INDEX extra_at ON extra (at);`, "extra_at"},
@@ -97,7 +97,7 @@ func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 // an index.
 func TestMigrateFindsMissingIndex(t *testing.T) {
 	t.Parallel()
-	opts := Options{Path: newRemote(t), Schema: dbtest.Schema(t)}
+	opts := Options{Path: newRemote(t), Schema: SmallSchema(t), Lazy: true}
 	if _, err := Migrate(t.Context(), opts, Migrating{DryRun: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +111,9 @@ func TestMigrateFindsMissingIndex(t *testing.T) {
 // whitespace.
 func TestSchemaSumIgnoresWhitespace(t *testing.T) {
 	t.Parallel()
-	dsn, schema := newRemote(t), dbtest.Schema(t)
+	dsn, schema := newRemote(t), SmallSchema(t)
 	for _, text := range []string{strings.ReplaceAll(schema, "  ", " "), strings.ReplaceAll(schema, ",\n", ",\n\n\t")} {
-		d, err := Open(t.Context(), Options{Path: dsn, Schema: text})
+		d, err := Open(t.Context(), Options{Path: dsn, Schema: text, Lazy: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestTablesOfOtherOwnerAreRefused(t *testing.T) {
 	onServer(t, dsn, `DO $$ BEGIN CREATE ROLE `+user+` LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`, `GRANT CREATE, USAGE ON SCHEMA public TO `+user)
 	name := strings.Replace(dsn, "postgres:", "postgresql:", 1)
 	name = "postgres://" + user + "@" + name[strings.LastIndex(name, "@")+1:]
-	opts := Options{Path: name, Schema: dbtest.Schema(t), Create: true}
+	opts := Options{Path: name, Schema: SmallSchema(t), Lazy: true, Create: true}
 	d, err := Open(t.Context(), opts)
 	if err == nil {
 		d.Close()
@@ -161,7 +161,7 @@ func TestSuggestedCommandHasNoPassword(t *testing.T) {
 		}
 	}
 	dsn := pgtest.Copy(t, newRemote(t), `UPDATE schema_versions SET version = 0`)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true})
 	if err == nil {
 		d.Close()
 	}
@@ -178,7 +178,7 @@ func TestBaseAndStepsAreSchemaOnPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := pgtest.Server(t)
-	opts := Options{Path: pgtest.Database(t, server, pgtest.Template(t, server, PostgresSchema(string(frozen))+PostgresTables)), Schema: dbtest.Schema(t)}
+	opts := Options{Path: pgtest.Database(t, server, pgtest.Template(t, server, PostgresSchema(string(frozen))+PostgresTables)), Schema: dbtest.Schema(t), Lazy: true}
 	onServer(t, opts.Path, versionRow(1, 1, "0.4.0"), `UPDATE schema_versions SET sum = '`+schemaSum(string(frozen))+`'`)
 	for _, how := range []Migrating{{DryRun: true}, {Dumped: true}} {
 		if m, err := Migrate(t.Context(), opts, how); err != nil || m.From != 1 {
@@ -191,7 +191,7 @@ func TestBaseAndStepsAreSchemaOnPostgres(t *testing.T) {
 // min_version.
 func TestDatabaseBeforeFirstReleaseIsRefused(t *testing.T) {
 	t.Parallel()
-	opts := Options{Path: newRemote(t), Schema: dbtest.Schema(t)}
+	opts := Options{Path: newRemote(t), Schema: SmallSchema(t), Lazy: true}
 	onServer(t, opts.Path, `ALTER TABLE schema_versions DROP COLUMN min_version`)
 	d, err := Open(t.Context(), opts)
 	if err == nil {

@@ -90,7 +90,7 @@ func TestIncompatibleStepNeedsDump(t *testing.T) {
 	if !errors.Is(err, ErrOld) || !strings.Contains(err.Error(), "make a dump with pg_dump, then run mailer migrate --dumped --db "+g.dsn) {
 		t.Errorf("without a dump: %v", err)
 	}
-	if d, err := Open(t.Context(), Options{Path: g.dsn, Schema: g.options().Schema}); err != nil {
+	if d, err := Open(t.Context(), Options{Path: g.dsn, Schema: g.options().Schema, Lazy: true}); err != nil {
 		t.Errorf("after the refusal: %v", err)
 	} else if err := d.Close(); err != nil {
 		t.Error(err)

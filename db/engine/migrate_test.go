@@ -20,7 +20,7 @@ import (
 // newDatabase creates a database, with a team that has a key.
 func newDatabase(t *testing.T) Options {
 	t.Helper()
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: SmallSchema(t), Lazy: true, Create: true, Lock: true}
 	d, err := Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func TestMigrationRefusesDatabaseInUse(t *testing.T) {
 }
 
 func TestOtherProgramsDatabaseIsRefused(t *testing.T) {
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: SmallSchema(t), Lazy: true, Create: true}
 	pool, err := sql.Open("sqlite", dsn(opts.Path, ""))
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +354,7 @@ func atBase(t *testing.T) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Lazy: true, Create: true}
 	onFile(t, opts.Path, string(frozen), versionRow(1, 1, "0.4.0"), "PRAGMA user_version = 1", "INSERT INTO teams (id, name, created_at) VALUES ('t', 'Default', 1)")
 	return opts
 }

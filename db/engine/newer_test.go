@@ -10,7 +10,6 @@ import (
 	"testing/fstest"
 
 	"mailer/app/kit/build"
-	"mailer/db/dbtest"
 	"mailer/db/migrations"
 )
 
@@ -50,7 +49,7 @@ func onBoth(t *testing.T, run func(t *testing.T, opts Options)) {
 	for name, create := range map[string]func(testing.TB) string{"file": NewFile, "PostgreSQL": newRemote} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, Options{Path: create(t), Schema: dbtest.Schema(t)})
+			run(t, Options{Path: create(t), Schema: SmallSchema(t), Lazy: true})
 		})
 	}
 }
@@ -125,7 +124,7 @@ func TestDowngradeIsRefused(t *testing.T) {
 // TestCompatibleDatabaseMustHaveThisSchema: what this program needs may not be missing in a newer
 // database.
 func TestCompatibleDatabaseMustHaveThisSchema(t *testing.T) {
-	opts := Options{Path: NewFile(t), Schema: dbtest.Schema(t)}
+	opts := Options{Path: NewFile(t), Schema: SmallSchema(t), Lazy: true}
 	migrateToNext(t, opts, addsOnly)
 	onFile(t, opts.Path, `DROP INDEX units_due`)
 	d, err := Open(t.Context(), opts)

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"testing"
 	"time"
-
-	"mailer/db/dbtest"
 )
 
 // cancelAt cancels a context when a message is logged.
@@ -48,7 +46,7 @@ func TestCancelDuringTakeover(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		log := slog.New(cancelAt{slog.NewTextHandler(io.Discard, nil), "took the lead over from a server that is gone", cancel})
-		d, err := Open(ctx, Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true, Standby: true, Log: log})
+		d, err := Open(ctx, Options{Path: dsn, Schema: SmallSchema(t), Lazy: true, Lock: true, Standby: true, Log: log})
 		if err == nil {
 			err = d.Close()
 		}
@@ -62,7 +60,7 @@ func TestCancelDuringTakeover(t *testing.T) {
 	if ctx.Err() == nil {
 		t.Error("it was not stopped in time")
 	}
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true, Lock: true})
 	if err != nil {
 		t.Fatalf("it left the work as if it had it: %v", err)
 	}

@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"mailer/db/dbtest"
 )
 
 // TestExternalSQLiteLock holds the write lock in another connection for longer than the store
@@ -61,7 +59,7 @@ func TestExternalSQLiteLock(t *testing.T) {
 
 func TestTooManyOpenFiles(t *testing.T) {
 	d, log := withLog(t, stored(t, 'x'))
-	schema, other := dbtest.Schema(t), filepath.Join(t.TempDir(), "y.db")
+	schema, other := SmallSchema(t), filepath.Join(t.TempDir(), "y.db")
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
@@ -109,7 +107,7 @@ const childPath = "MAILER_TEST_BESIDE_DB"
 func TestOpenWhileServerIsLoaded(t *testing.T) {
 	if path := os.Getenv(childPath); path != "" {
 		for range 20 {
-			d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t)})
+			d, err := Open(t.Context(), Options{Path: path, Schema: SmallSchema(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +119,7 @@ func TestOpenWhileServerIsLoaded(t *testing.T) {
 		return
 	}
 	path := stored(t, 'x')
-	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: SmallSchema(t), Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}

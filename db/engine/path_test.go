@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"mailer/db/dbtest"
 )
 
 func must(t *testing.T, err error) {
@@ -43,7 +41,7 @@ func wantRefused(t *testing.T, opts Options, kind error, words ...string) {
 func TestOpenRefusals(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) Options {
-		return Options{Path: filepath.Join(dir, name), Schema: dbtest.Schema(t), Create: true, Lock: true}
+		return Options{Path: filepath.Join(dir, name), Schema: SmallSchema(t), Lazy: true, Create: true, Lock: true}
 	}
 	wantRefused(t, at("no/where.db"), ErrNotFound, at("no/where.db").Path, "folder", "mkdir -p "+filepath.Join(dir, "no"))
 	text := []byte(strings.Repeat("notes ", 50))
@@ -157,7 +155,7 @@ func TestKeyPath(t *testing.T) {
 
 func TestNewDatabaseIsLogged(t *testing.T) {
 	var log strings.Builder
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: SmallSchema(t), Lazy: true, Create: true, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	for _, want := range []bool{true, false} {
 		log.Reset()
 		d, err := Open(t.Context(), opts)

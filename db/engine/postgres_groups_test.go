@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-
-	"mailer/db/dbtest"
 )
 
 // TestGroupCostDuringLongTransaction writes groups during a transaction that keeps all row
@@ -16,7 +14,7 @@ import (
 func TestGroupCostDuringLongTransaction(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestExternalPostgresLock(t *testing.T) {
 
 func heldUp(t *testing.T, lock string, timeout time.Duration) {
 	dsn, log := newRemote(t), &dbtest.Log{}
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true, Log: slog.New(slog.NewTextHandler(log, nil)), locks: timeout})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true, Lock: true, Log: slog.New(slog.NewTextHandler(log, nil)), locks: timeout})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mailer/db/dbtest"
 	"mailer/db/pgtest"
 )
 
@@ -45,7 +44,7 @@ func TestOriginDetectsRestore(t *testing.T) {
 // originOf checks the origin of a database and, with note, records it.
 func originOf(t *testing.T, dsn string, want Origin, note bool) {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +66,7 @@ func originOf(t *testing.T, dsn string, want Origin, note bool) {
 func TestServerStopsAfterRestore(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/db/dbtest"
 )
 
 // TestPostgresRefusingWrites makes the database fail each write to settings as with a full disk,
@@ -24,7 +23,7 @@ func TestPostgresRefusingWrites(t *testing.T) {
 
 func takesNoWrites(t *testing.T, code string, want error) {
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true, Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +91,7 @@ func takesNoWrites(t *testing.T, code string, want error) {
 func TestClientWaitingForCriticalWriteIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true, Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

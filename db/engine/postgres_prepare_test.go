@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mailer/db/dbtest"
 	"mailer/db/pgtest"
 )
 
@@ -71,7 +70,7 @@ func TestICUCollationIsRefused(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	d, err := Open(t.Context(), Options{Path: pgtest.WithDatabase(server, name), Schema: dbtest.Schema(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: pgtest.WithDatabase(server, name), Schema: SmallSchema(t), Lazy: true, Create: true})
 	if err == nil {
 		d.Close()
 	}
@@ -87,7 +86,7 @@ func TestWritesAreReadCommitted(t *testing.T) {
 	for _, isolation := range []string{"repeatable read", "serializable"} {
 		dsn := newRemote(t)
 		onServer(t, dsn, `ALTER DATABASE `+databaseName(t, dsn)+` SET default_transaction_isolation = '`+isolation+`'`)
-		d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
+		d, err := Open(t.Context(), Options{Path: dsn, Schema: SmallSchema(t), Lazy: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"mailer/db/dbtest"
 )
 
 // TestPostgresOpenErrors checks the errors for typical mistakes of operators.
@@ -38,10 +36,10 @@ func TestPostgresOpenErrors(t *testing.T) {
 
 // TestConnectionSettingsAreRefused opens connection strings of libpq, which contain a password.
 func TestConnectionSettingsAreRefused(t *testing.T) {
-	schema := dbtest.Schema(t)
+	schema := SmallSchema(t)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"host=db user=mailer password=sesame dbname=mailer", "dbname=mailer", " user = mailer password=sesame", "service=mailer"} {
-		d, err := Open(t.Context(), Options{Path: name, Schema: schema, Create: true})
+		d, err := Open(t.Context(), Options{Path: name, Schema: schema, Lazy: true, Create: true})
 		if err == nil {
 			d.Close()
 		}
@@ -49,7 +47,7 @@ func TestConnectionSettingsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	d, err := Open(t.Context(), Options{Path: "team=a.db", Schema: schema, Create: true})
+	d, err := Open(t.Context(), Options{Path: "team=a.db", Schema: schema, Lazy: true, Create: true})
 	if err != nil {
 		t.Fatalf("another name with a sign of equality: %v", err)
 	}
@@ -62,7 +60,7 @@ func TestConnectionSettingsAreRefused(t *testing.T) {
 // TestMalformedURLsHidePassword opens mistyped URLs.
 func TestMalformedURLsHidePassword(t *testing.T) {
 	for _, name := range []string{"postgre://u:sesame@h/d", "postgres:/u:sesame@h/d", "mysql://u:sesame@h/d", "postgres://u:sesame@h", "postgres://u:sesame@h/d?sslmode=xx", "postgres://u:ses/ame@pw@h/d"} {
-		d, err := Open(t.Context(), Options{Path: name, Schema: dbtest.Schema(t), Create: true})
+		d, err := Open(t.Context(), Options{Path: name, Schema: SmallSchema(t), Lazy: true, Create: true})
 		if err == nil {
 			d.Close()
 		}
@@ -79,7 +77,7 @@ func TestTooManyConnections(t *testing.T) {
 	dsn := newRemote(t)
 	const user = "mailer_test_crowded"
 	onServer(t, dsn, `DO $$ BEGIN CREATE ROLE `+user+` LOGIN CONNECTION LIMIT 1; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`, `GRANT ALL ON ALL TABLES IN SCHEMA public TO `+user)
-	d, err := Open(t.Context(), Options{Path: "postgres://" + user + "@" + dsn[strings.LastIndex(dsn, "@")+1:], Schema: dbtest.Schema(t), Lazy: true})
+	d, err := Open(t.Context(), Options{Path: "postgres://" + user + "@" + dsn[strings.LastIndex(dsn, "@")+1:], Schema: SmallSchema(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

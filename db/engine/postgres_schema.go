@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,12 +38,20 @@ func PostgresSchema(text string) string {
 	return translated
 }
 
+// clusteredKeys holds the keys that postgresStatements finds in a schema, by schema, because finding
+// them takes as long as translating all of the schema, and each step needs them.
+var clusteredKeys sync.Map
+
 // stepToPostgres translates a migration step for PostgreSQL. schema is the result of all steps,
 // which defines the primary keys that end the indexes.
 func stepToPostgres(text, schema string) string {
-	clustered := map[string][]string{}
-	postgresStatements(schema, clustered)
-	out, keys := postgresStatements(text, clustered)
+	known, ok := clusteredKeys.Load(schema)
+	if !ok {
+		all := map[string][]string{}
+		postgresStatements(schema, all)
+		known, _ = clusteredKeys.LoadOrStore(schema, all)
+	}
+	out, keys := postgresStatements(text, maps.Clone(known.(map[string][]string))) // a step may add keys
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
 }
 

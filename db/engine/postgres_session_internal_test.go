@@ -5,14 +5,12 @@ import (
 	"errors"
 	"testing"
 	"time"
-
-	"mailer/db/dbtest"
 )
 
 // postgresForTest opens a new PostgreSQL database.
 func postgresForTest(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: dbtest.Schema(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: SmallSchema(t), Lazy: true, Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

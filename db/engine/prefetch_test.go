@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"mailer/db/dbtest"
 	"mailer/db/pgtest"
 )
 
@@ -20,7 +19,7 @@ func openPostgres(t *testing.T) (*DB, *pgtest.Proxy) {
 	t.Helper()
 	dsn := newRemote(t)
 	w := pgtest.NewProxy(t, dsn)
-	d, err := Open(t.Context(), Options{Path: w.DSN(dsn), Schema: dbtest.Schema(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: w.DSN(dsn), Schema: SmallSchema(t), Lazy: true, Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,11 @@ package engine
 
 import (
 	"testing"
-
-	"mailer/db/dbtest"
 )
 
 func openReadersTest(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: SmallSchema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"mailer/db/dbtest"
 )
 
 // smallDisk mounts a separate file system.
@@ -62,7 +60,7 @@ func TestFullDiskTakesCriticalWritesOnly(t *testing.T) {
 	if err := os.WriteFile(ballast, make([]byte, 12<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: SmallSchema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +125,7 @@ func TestRecoveryNeedsTwiceTheReserve(t *testing.T) {
 func overwritten(t *testing.T) *DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.db")
-	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: SmallSchema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +197,7 @@ func TestReadOfDamagedFileFailsStore(t *testing.T) {
 }
 
 func TestClosureErrorDoesNotFailStore(t *testing.T) {
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: SmallSchema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +220,7 @@ func TestFullDiskUnderWALIndex(t *testing.T) {
 	const frame, perIndexPage = 4096 + 24, 4062
 	dir := smallDisk(t, "64m")
 	path := filepath.Join(dir, "x.db")
-	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: SmallSchema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +284,7 @@ func logSize(t *testing.T, path string) int64 {
 
 func TestOpenOnAlmostFullDisk(t *testing.T) {
 	dir := smallDisk(t, "3m") // less than the reserve
-	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: SmallSchema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}

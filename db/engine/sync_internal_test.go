@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-
-	"mailer/db/dbtest"
 )
 
 // syncs replaces the sync to disk: each call reports that it began and waits for its result.
@@ -17,7 +15,7 @@ type syncs struct {
 
 func storeWithSyncs(t *testing.T) (*DB, syncs) {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: SmallSchema(t), Lazy: true, Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,18 +4,17 @@ import (
 	"testing"
 	"time"
 
-	"mailer/db/dbtest"
 	"mailer/db/engine"
 )
 
 func TestVersion(t *testing.T) {
 	path := engine.NewFile(t)
-	d, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: dbtest.Schema(t), Lock: true, Lazy: true})
+	d, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: engine.SmallSchema(t), Lock: true, Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	other, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: dbtest.Schema(t)})
+	other, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: engine.SmallSchema(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"mailer/db/dbtest"
 )
 
 // deep calls fn with n more frames on the stack.
@@ -17,7 +15,7 @@ func deep(n int, fn func() bool) bool {
 }
 
 func TestOnWriter(t *testing.T) {
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: SmallSchema(t), Lazy: true, Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +45,7 @@ func TestOnWriter(t *testing.T) {
 // TestWritePassesBatchedOnes queues batched closures and then another one, which runs before those that are not in
 // progress. At most maxBatched share a commit, and they keep their order.
 func TestWritePassesBatchedOnes(t *testing.T) {
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: SmallSchema(t), Lazy: true, Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,11 +55,11 @@ func TestOpensAndClicksSignal(t *testing.T) {
 		} {
 			for _, agent := range []string{"curl/8.5.0", testserver.Chrome, testserver.Chrome} {
 				w.LoadPixel(c.id, agent)
-				testserver.SleepAndSettle(time.Hour)
+				testserver.SleepAndSettle(2 * time.Minute)
 			}
 			for _, link := range []int{0, 0, 1} {
 				w.Click(c.id, link, 3, testserver.Chrome)
-				testserver.SleepAndSettle(time.Hour)
+				testserver.SleepAndSettle(2 * time.Minute)
 			}
 			want := ""
 			if c.payload != "" {

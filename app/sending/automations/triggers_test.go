@@ -291,7 +291,7 @@ func crash(w *testserver.Server) *testserver.Server {
 // TestStartsByDateAndSchedule: contacts of one team start once at their local hour, also if the process dies between
 // chunks; late starts of the last day are made, older ones are not; held and disabled automations start none.
 func TestStartsByDateAndSchedule(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) { // it is midnight of 1 January 2000 in UTC
+	testserver.SynctestHours(t, func(t *testing.T) { // it is midnight of 1 January 2000 in UTC
 		w := testserver.New(t, testserver.NewRelay(nil))
 		ctx := t.Context()
 		other := w.AddTeam("Other", "other.example")

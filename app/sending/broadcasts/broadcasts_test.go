@@ -96,7 +96,7 @@ func TestBroadcastSendsOncePerContactDespiteCrashes(t *testing.T) {
 
 func TestCanceledBroadcastSendsNothing(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		const n = 500
 		release := make(chan struct{})
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 50}, func(*app.Outgoing, int) testserver.Answer {

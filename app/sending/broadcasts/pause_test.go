@@ -108,7 +108,7 @@ func TestPauseStopsRetriesAndExpiry(t *testing.T) {
 			tries += len(relay.Transactions(app.BroadcastEmailID(b.EmailIDPrefix, int64(i+1))))
 		}
 		relay.SetScript(nil)
-		testserver.Sleep(6 * time.Hour)
+		testserver.Sleep(3 * time.Hour)
 		if got := len(testserver.Received(relay)); got != 0 || tries == 0 {
 			t.Errorf("%d left while it was paused, after %d tries", got, tries)
 		}
@@ -130,7 +130,7 @@ func TestCancelPausedBroadcast(t *testing.T) {
 		testserver.Sleep(time.Minute)
 		_, err := w.Services.Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
-		testserver.Sleep(6 * time.Hour)
+		testserver.Sleep(time.Hour)
 		_, n, err := w.Services.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		testserver.Sleep(time.Minute)

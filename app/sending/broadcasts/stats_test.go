@@ -224,7 +224,7 @@ func TestRecipientListsByType(t *testing.T) {
 }
 
 func TestBroadcastTimelineKeepsHundredFetches(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		w.AddSubscribers(1)
 		b := w.SendNewsletter(testserver.Links(1), nil)

@@ -77,7 +77,7 @@ func TestCancelDuringTransaction(t *testing.T) {
 }
 
 func TestCancelOfProbeKeepsBreakerOpen(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		down := testserver.RelayTrouble(app.StageConnect, "no route")
 		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			if len(m.Recipients) == 0 { // like smtpout

@@ -33,7 +33,7 @@ func TestEmailWithdrawnBeforeDotIsNotSent(t *testing.T) {
 func TestCommittedUnitsAreBoundedByConnections(t *testing.T) {
 	for _, connections := range []int{1, 3} {
 		t.Run(fmt.Sprint(connections), func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				most := make(chan int, 1000)
 				var w *testserver.Server
 				relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: connections}, testserver.Always(testserver.RelayTrouble(app.StageConnect, "no route")))

@@ -88,7 +88,7 @@ func TestInterruptedEmailsRetryImmediatelyAfterCrash(t *testing.T) {
 }
 
 func TestSuspectsAreSentOneAtATimeUntilCleanShutdown(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		hang := testserver.Always(testserver.After(nil, testserver.Accept))
 		w := testserver.Start(t, testserver.NewRelay(hang))
 		for range 4 {

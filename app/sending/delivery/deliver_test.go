@@ -199,7 +199,7 @@ func TestUndeliverableMessageFailsImmediately(t *testing.T) {
 }
 
 func TestBurstOfSameRefusalBouncesNothing(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		relay.SetScript(func(m *app.Outgoing, n int) testserver.Answer {
 			return testserver.ReplyWith(app.StageDot, 550, "account suspended, ticket 4F"+m.EmailID[30:]+"7")

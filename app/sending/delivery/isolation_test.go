@@ -100,7 +100,7 @@ const notVerified = "Message rejected: Email address is not verified. The follow
 func TestRefusedDomainDoesNotStopOthers(t *testing.T) {
 	for _, stage := range []app.Stage{app.StageMail, app.StageData, app.StageDot} {
 		t.Run(string(stage), func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
 				n.ofOther(testserver.ReplyWith(stage, 554, notVerified))
 				hook, err := n.Services.Webhooks.CreateWebhook(t.Context(), n.other, webhook.Input{Endpoint: "https://o.example/in", Events: []webhook.EventName{webhook.DeliverabilityPaused}})
@@ -291,7 +291,7 @@ func TestVerdictsSurviveLostConnection(t *testing.T) {
 func TestLostConnectionsOfSenderDoNotStopOthers(t *testing.T) {
 	for name, answer := range map[string]testserver.Answer{"before the dot": testserver.RelayTrouble(app.StageData, "the relay closed the connection"), "after the dot": testserver.LoseReply} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
 				n.ofOther(answer)
 				var ids []string
@@ -308,7 +308,7 @@ func TestLostConnectionsOfSenderDoNotStopOthers(t *testing.T) {
 func TestRelayRateIsSharedBetweenTeams(t *testing.T) {
 	for _, rate := range []float64{0.5, 1, 2, 14} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 8, Rate: rate})
 				for i := range 300 {
 					n.sendOther(fmt.Sprintf("u%d@example.net", i))

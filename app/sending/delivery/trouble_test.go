@@ -21,7 +21,7 @@ func TestRelayTroubleCountsNoAttempt(t *testing.T) {
 	testserver.BothEngines(t)
 	for _, stage := range []app.Stage{app.StageConnect, app.StageTLS, app.StageAuth} {
 		t.Run(string(stage), func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				relay := testserver.NewRelay(testserver.Always(testserver.RelayTrouble(stage, "connection refused")))
 				w := testserver.New(t, relay)
 				var ids []string

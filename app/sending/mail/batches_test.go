@@ -112,7 +112,7 @@ func TestBatchIsOneCommitInOrder(t *testing.T) {
 }
 
 func TestWholeBatchIsSent(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
 		items := testserver.GoodItems("a@example.net", "b@example.net", "c@example.net")

@@ -65,7 +65,7 @@ func TestInsightsUseLastDomainCheck(t *testing.T) {
 }
 
 func TestBroadcastEmailHasBroadcastInsights(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))
 		w.AddSubscribers(30)
 		b := w.AddDraft()

@@ -39,7 +39,7 @@ func TestScheduledEmailLeavesOnTime(t *testing.T) {
 
 func TestScheduledEmailSurvivesRestarts(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
 		id := w.SendAt("in 1 hour")
@@ -80,7 +80,7 @@ func TestOverdueScheduledEmailLeavesAtStart(t *testing.T) {
 func TestScheduleInThePastSendsNow(t *testing.T) {
 	for _, at := range []string{"1999-12-31T23:59:59Z", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z"} {
 		t.Run(at, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				w := testserver.New(t, testserver.NewRelay(nil))
 				id := w.SendAt(at)
 				w.WantLastEvent(id, app.Queued)
@@ -122,7 +122,7 @@ func TestRescheduledEmailLeavesOnce(t *testing.T) {
 		"1970": {"1970-01-01T00:00:00Z", 0}, "the zero time": {"0001-01-01T00:00:00Z", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				relay := testserver.NewRelay(nil)
 				w := testserver.Start(t, relay)
 				id := w.SendAt("in 1 hour")
@@ -172,7 +172,7 @@ func TestRescheduledEmailExpiryStartsAtFirstAttempt(t *testing.T) {
 func TestRescheduleInLastSecond(t *testing.T) {
 	for _, left := range []time.Duration{time.Second, 500 * time.Millisecond, 2 * time.Millisecond} {
 		t.Run(left.String(), func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				relay := testserver.NewRelay(nil)
 				w := testserver.Start(t, relay)
 				id := w.SendAt("in 10 minutes")
@@ -192,7 +192,7 @@ func TestRescheduleInLastSecond(t *testing.T) {
 func TestRescheduleDuringTransaction(t *testing.T) {
 	for name := range testserver.FailuresBeforeDot(nil) {
 		t.Run(name, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				hang := make(chan struct{})
 				relay := testserver.NewRelay(testserver.InOrder(testserver.FailuresBeforeDot(hang)[name]))
 				w := testserver.Start(t, relay)

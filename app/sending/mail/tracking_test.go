@@ -95,7 +95,7 @@ func TestHostedPageLinksAreNotTracked(t *testing.T) {
 
 func TestOpensAndClicksAreRecorded(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		id := sendHTML(w, testserver.Links(3), "bo@example.org")
 		testserver.SleepAndSettle(time.Minute)
@@ -138,7 +138,7 @@ func TestOpensOfSharedEmailNameNoRecipient(t *testing.T) {
 }
 
 func TestOnlyLinkIsJudgedImmediately(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		id := sendHTML(w, testserver.Links(1), "bo@example.org")
 		testserver.SleepAndSettle(time.Minute)
@@ -269,7 +269,7 @@ func TestShutdownJudgesWaitingHits(t *testing.T) {
 }
 
 func TestShutdownJudgesQueuedHits(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		id := sendHTML(w, testserver.Links(1), "bo@example.org")
 		testserver.SleepAndSettle(time.Minute)
@@ -287,7 +287,7 @@ func TestShutdownJudgesQueuedHits(t *testing.T) {
 }
 
 func TestTimelineKeepsHundredFetches(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		id := sendHTML(w, testserver.Links(1), "bo@example.org")
 		testserver.SleepAndSettle(time.Minute)
@@ -335,7 +335,7 @@ func TestLinksOfDeletedEmailRedirect(t *testing.T) {
 }
 
 func TestForeignTrackingTokens(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		id := sendHTML(w, testserver.Links(1), "bo@example.org")
 		for _, token := range []string{"", "x", tracking.OpenToken(w.Services.Sealer, id)} {
@@ -402,7 +402,7 @@ func TestClickAddsNoRelayTrouble(t *testing.T) {
 }
 
 func TestOrphanedEmailLinks(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		other := w.AddTeam("Other", "other.example")
 		first, second := sendHTML(w, testserver.Links(1), "bo@example.org"), sendHTML(w, testserver.Links(1), "bo@example.org")
@@ -441,7 +441,7 @@ func TestOrphanedEmailLinks(t *testing.T) {
 }
 
 func TestOrphanedBroadcastLinks(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		w.AddSubscribers(2)
 		b := w.SendNewsletter(testserver.Links(1), nil)

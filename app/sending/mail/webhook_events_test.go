@@ -44,7 +44,7 @@ func TestEmailEvents(t *testing.T) {
 		"lost, again": {testserver.InOrder(testserver.LoseReply), []string{a}, []string{"email.sent"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				w := testserver.Start(t, testserver.NewRelay(tt.script))
 				hook := w.AddWebhook("in", emailEvents()...)
 				id := w.Send(tt.to...)

@@ -38,7 +38,7 @@ func aligned(t *testing.T, reserve func(r *relayurl.Relay)) (w *testserver.Serve
 		reserve(&b)
 	}
 	second = testserver.NewRelayOf(b, nil)
-	w = testserver.NewWithConfig(t, server.Config{Probe: probe, Resolver: dns.Lookup}, first, second)
+	w = testserver.NewWithConfig(t, server.Config{Probe: probe, Resolver: dns.Lookup, PollEvery: pollEvery}, first, second)
 	w.Start()
 	waitForTick()
 	return w, dns, first, second, down

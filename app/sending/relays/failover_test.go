@@ -56,7 +56,7 @@ func twoRelays(t *testing.T, primary testserver.Script) (w *testserver.Server, f
 	}
 	first = testserver.NewRelay(primary)
 	second = testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Name: app.DefaultRegion + "/b", Host: "b.test", Port: 587, Connections: 4}, nil)
-	w = testserver.NewWithConfig(t, server.Config{Probe: probe}, first, second)
+	w = testserver.NewWithConfig(t, server.Config{Probe: probe, PollEvery: pollEvery}, first, second)
 	w.Start()
 	waitForTick()
 	return w, first, second, down

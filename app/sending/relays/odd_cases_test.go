@@ -180,7 +180,7 @@ func sharing(t *testing.T, reserve relayurl.Relay) (w *testserver.Server, shared
 	broken := testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused"))
 	reserve.Region, reserve.Name, reserve.Host, reserve.Port, reserve.Connections = regionA, relayB, "b.test", 587, 4
 	shared = testserver.NewRelayOf(reserve, nil)
-	w = testserver.NewWithConfig(t, server.Config{Probe: func(_ context.Context, r relayurl.Relay, _ *app.Outgoing, _ bool) []relayurl.Step {
+	w = testserver.NewWithConfig(t, server.Config{PollEvery: pollEvery, Probe: func(_ context.Context, r relayurl.Relay, _ *app.Outgoing, _ bool) []relayurl.Step {
 		return []relayurl.Step{{Step: "mail", OK: r.FullName() == relayB}}
 	}}, testserver.NewRelayOf(relayurl.Relay{Region: regionA, Host: "relay.test", Port: 587, Connections: 4}, broken), shared,
 		testserver.NewRelayOf(relayurl.Relay{Region: "eu-west-1", Host: "eu.test", Port: 587, Connections: 4}, broken))
