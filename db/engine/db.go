@@ -76,7 +76,7 @@ type Options struct {
 	// Readers is the number of read connections to a SQLite file, at most six, as many as for 0. Each
 	// reads the schema and prepares its own statements.
 	Readers int
-	Log  *slog.Logger
+	Log     *slog.Logger
 	// Metrics receives the duration of each commit; nil: none.
 	Metrics *metrics.Metrics
 	// Gather is how long a group of batched writes waits for others to join; 0: DefaultGather,

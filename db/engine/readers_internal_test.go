@@ -37,3 +37,19 @@ func TestReadersReuseLastConnection(t *testing.T) {
 		t.Errorf("%d of %d connections were used", used, readers)
 	}
 }
+
+func TestNumberOfReaders(t *testing.T) {
+	path := NewFile(t)
+	for asked, want := range map[int]int{0: readers, 2: 2, readers + 1: readers} {
+		d, err := Open(t.Context(), Options{Path: path, Schema: SmallSchema(t), Create: true, Lazy: true, Readers: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(d.readers.free); got != want {
+			t.Errorf("%d readers for %d", got, want)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -134,7 +134,7 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 		abs, _ := filepath.Abs(path) // empty if there is no working directory
 		d.log.Info("made a new database", "path", cmp.Or(abs, path))
 	}
-	if err := d.openReaders(ctx, "mode=ro", cmp.Or(opts.Readers, readers), opts.Lazy); err != nil {
+	if err := d.openReaders(ctx, "mode=ro", min(cmp.Or(opts.Readers, readers), readers), opts.Lazy); err != nil {
 		return nil, d.explainOpen(opts.Path, fmt.Errorf("open readers: %w", err))
 	}
 	if opts.Lock {
