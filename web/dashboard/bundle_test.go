@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"mailer/app/testing/apptest"
 )
 
 // A page of the dashboard has about thirty modules, and a distant browser needs a round trip for
@@ -313,6 +315,7 @@ func bundled(t *testing.T) (spaced, squeezed map[string][]byte) {
 
 // TestBundlesAreCurrent: the embedded bundles are those of the sources.
 func TestBundlesAreCurrent(t *testing.T) {
+	apptest.Serial(t)
 	_, current := bundled(t)
 	want := maps.Clone(current)
 	if *update {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mailer/app/testing/apptest"
 )
 
 // TestModuleImports: what a module needs before it runs, and nothing that it may load.
@@ -37,6 +39,7 @@ export default function h() { return import('./later.js'); }
 // TestModuleGraph: each import of a module is a file, no import hides where it is not
 // looked for, and no module in a folder asks for its own address, which in a bundle is another.
 func TestModuleGraph(t *testing.T) {
+	apptest.Serial(t)
 	b := newBundler(t)
 	graph := modules{}
 	for name, source := range b.sources {
@@ -63,6 +66,7 @@ func TestModuleGraph(t *testing.T) {
 
 // TestModulesAreBundledOnce: a module that were in two would have its state twice.
 func TestModulesAreBundledOnce(t *testing.T) {
+	apptest.Serial(t)
 	in := map[string][]string{}
 	marker := regexp.MustCompile(`(?m)^// module:(\S+)$`)
 	spaced, _ := bundled(t)
