@@ -73,7 +73,10 @@ type Options struct {
 	Clock bool
 	// Lazy connects readers when they are first needed, instead of in Open.
 	Lazy bool
-	Log  *slog.Logger
+	// Readers is the number of read connections to a SQLite file, at most 6; 0: 6. Each one costs
+	// the time to parse the schema and to prepare statements.
+	Readers int
+	Log     *slog.Logger
 	// Metrics receives the duration of each commit; nil: none.
 	Metrics *metrics.Metrics
 	// Gather is how long a group of batched writes waits for others to join; 0: DefaultGather,
@@ -91,7 +94,7 @@ type Options struct {
 	locks  time.Duration // lock timeout of writes on PostgreSQL; 0: groupLockTimeout
 }
 
-// readers is the number of read connections: enough that two long scans and two expansions of
+// readers is the number of read connections, on a SQLite file unless Options.Readers asks for fewer: enough that two long scans and two expansions of
 // broadcasts leave some free for other reads.
 const readers = 6
 

@@ -38,7 +38,7 @@ func (d *DB) openReadOnly(ctx context.Context, path, schema string) error {
 	} else if !exists(real + "-shm") {
 		d.removeOnClose = real + "-shm" // a copy with its log, of which SQLite builds the index
 	}
-	if err := d.openReaders(ctx, mode, false); err != nil {
+	if err := d.openReaders(ctx, mode, readers, false); err != nil {
 		return d.explainOpen(path, fmt.Errorf("open database %s: %w", path, err))
 	}
 	return d.Read(ctx, func(r *Reader) error { return checkReadable(ctx, r, path, schema) })

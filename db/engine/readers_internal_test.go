@@ -6,9 +6,9 @@ import (
 	"mailer/db/dbtest"
 )
 
-func openReadersTest(t *testing.T) *DB {
+func openReadersTest(t *testing.T, n int) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Readers: n})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,10 +16,18 @@ func openReadersTest(t *testing.T) *DB {
 	return d
 }
 
+func TestNumberOfReaders(t *testing.T) {
+	for option, want := range map[int]int{0: readers, 2: 2} {
+		if d := openReadersTest(t, option); len(d.readers.free) != want || d.ro.Stats().MaxOpenConnections != want {
+			t.Errorf("Readers %d: %d readers of %d connections, want %d", option, len(d.readers.free), d.ro.Stats().MaxOpenConnections, want)
+		}
+	}
+}
+
 // TestReadersReuseLastConnection reads repeatedly, one read at a time: only one connection
 // prepares statements.
 func TestReadersReuseLastConnection(t *testing.T) {
-	d := openReadersTest(t)
+	d := openReadersTest(t, 0)
 	var n int
 	for range 3 * readers {
 		if err := d.Read(t.Context(), func(r *Reader) error { return r.Row(`SELECT count(*) FROM teams`, nil, &n) }); err != nil {

@@ -134,7 +134,7 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 		abs, _ := filepath.Abs(path) // empty if there is no working directory
 		d.log.Info("made a new database", "path", cmp.Or(abs, path))
 	}
-	if err := d.openReaders(ctx, "mode=ro", opts.Lazy); err != nil {
+	if err := d.openReaders(ctx, "mode=ro", cmp.Or(opts.Readers, readers), opts.Lazy); err != nil {
 		return nil, d.explainOpen(opts.Path, fmt.Errorf("open readers: %w", err))
 	}
 	if opts.Lock {
@@ -183,18 +183,18 @@ func (d *DB) openWriter(ctx context.Context) (*sql.Conn, error) {
 	})
 }
 
-// openReaders opens the pool of readers with a mode of SQLite and connects each reader or, with
+// openReaders opens the pool of n readers with a mode of SQLite and connects each reader or, with
 // lazy, only the first one.
-func (d *DB) openReaders(ctx context.Context, mode string, lazy bool) error {
+func (d *DB) openReaders(ctx context.Context, mode string, n int, lazy bool) error {
 	pool, err := sql.Open("sqlite", dsn(d.path, mode+"&_query_only=1&_busy_timeout=5000&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-2000)"))
 	if err != nil {
 		return err
 	}
 	d.ro = pool
-	pool.SetMaxOpenConns(readers)
-	for i := range readers {
+	pool.SetMaxOpenConns(n)
+	for i := range n {
 		var conn *sql.Conn
-		if !lazy || i == readers-1 { // the last one put back is taken first
+		if !lazy || i == n-1 { // the last one put back is taken first
 			if conn, err = d.openReader(ctx); err != nil {
 				return err
 			}
