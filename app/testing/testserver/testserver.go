@@ -172,7 +172,7 @@ func (w *Server) Open() {
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
 	path, gather := dataSource(w.T, w.Path)
 	var err error
-	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Heartbeat: heartbeatOf(w.T), DeadAfter: deadAfter(w.T), Lazy: true, JoinCluster: w.shared, Reserve: 4096})
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Heartbeat: heartbeatOf(w.T), DeadAfter: deadAfter(w.T), Lazy: true, Readers: 2, JoinCluster: w.shared, Reserve: 4096})
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
