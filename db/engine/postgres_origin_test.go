@@ -18,7 +18,7 @@ func TestOriginDetectsRestore(t *testing.T) {
 		want       Origin
 	}{
 		"nothing":                                  {nil, false, OriginKnown},
-		"a vacuum that rewrites tables":            {[]string{`VACUUM FULL`}, false, OriginKnown},
+		"a vacuum that rewrites the table":         {[]string{`VACUUM FULL origin`}, false, OriginKnown},
 		"a standby that took over":                 {[]string{`UPDATE origin SET timeline = timeline + 1, transaction = CAST(CAST(CAST(pg_current_xact_id() AS xid) AS text) AS bigint)`}, false, OriginUnrecorded},
 		"another database":                         {nil, true, OriginRestored},
 		"the same one, with its rows written anew": {[]string{`CREATE TABLE kept AS SELECT * FROM origin`, `DELETE FROM origin`, `INSERT INTO origin SELECT * FROM kept`, `DROP TABLE kept`}, false, OriginRestored},
