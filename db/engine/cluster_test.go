@@ -23,7 +23,7 @@ type testCluster struct {
 // tests in which a server is.
 const (
 	slowHeartbeat  = 2 * time.Second
-	quickHeartbeat = 600 * time.Millisecond
+	quickHeartbeat = time.Second
 )
 
 // patience is how long a test waits for an expected event.
