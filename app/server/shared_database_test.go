@@ -238,8 +238,9 @@ func TestDeadServersTroubleEnds(t *testing.T) {
 	withTwoServersVia(t, relayurl.Relay{}, testserver.Always(testserver.RelayTrouble(app.StageConnect, "no route")), func(t *testing.T, one, two *testserver.Server) {
 		two.Send("bob@example.net")
 		sleep(time.Second)
-		open := func() string {
-			return strings.Join(one.SQL(`SELECT count(*)::text FROM relay_troubles WHERE ended_at IS NULL`), "")
+		owner := strings.Join(one.SQL(`SELECT id FROM nodes WHERE leads = 0`), "")
+		open := func() string { // of the second server: the other one may have tried the mail too
+			return strings.Join(one.SQL(`SELECT count(*)::text FROM relay_troubles WHERE ended_at IS NULL AND owner = '`+owner+`'`), "")
 		}
 		if n := open(); n != "1" {
 			t.Fatalf("%s troubles are open", n)
