@@ -189,9 +189,10 @@ const busyGroup = 3
 // round trips rather than time for each closure, only maxGroup bounds them.
 const maxBatched = 16
 
-// gather returns a group of waiting requests, with first unless it is nil: those that are not batched,
-// then the oldest batched ones, while the rest of these stay in d.batched. It waits shortly for more if all of the group are batched, and under
-// load; a single request that is not batched never waits.
+// gather returns a group of waiting requests, with first unless it is nil: those that are not
+// batched, then the oldest batched ones; the other batched ones stay in d.batched. It waits shortly
+// for more requests under load, and if all of the group are batched. A single request that is not
+// batched never waits.
 func (d *DB) gather(s *Conn, first *request) []*request {
 	limit := maxBatched
 	if s.pg != nil {

@@ -14,9 +14,9 @@ import (
 	"mailer/db"
 )
 
-// TestNoAuthorizeSucceedsAfterOptOut opts 1,000 recipients out: a quarter before the transaction
-// with their mail of the topic asks for leave, a quarter after all mail has left, and the others at
-// a random moment of the transaction. Some of the mail has a second recipient, who must get it.
+// TestNoAuthorizeSucceedsAfterOptOut opts 1,000 recipients of mail with a topic out: a quarter before
+// their mail is authorized, a quarter after all mail was sent, and the others at a random moment of a
+// transaction. Some of the mail has a second recipient, who must get it.
 func TestNoAuthorizeSucceedsAfterOptOut(t *testing.T) {
 	runDeliveryTest(t, func(m *deliveryTest) {
 		const n = 1000

@@ -265,7 +265,7 @@ func TestSlowMessagesKeepNobodyOut(t *testing.T) {
 			closed++
 		}
 	}
-	if closed != 1 { // the one for which the server has waited longest
+	if closed != 1 { // package conn tests which one
 		t.Errorf("%d of the slow ones were closed", closed)
 	}
 }
